@@ -1,0 +1,368 @@
+//! What the service writes down about each change: a closed enum of ids, enums, digests and counts. It has no free text and no maps, so a secret cannot be put into it.
+
+use crate::{
+    Digest, Effect,
+    cjson::{self, JsonError},
+    connection::{Profile, Scope, SealFormat},
+    device::SessionClass,
+    ids::{ConnectionId, DeploymentId, DeviceId, FamilyId, PairingId, ProjectId, UserId, WorkspaceId},
+    workspace::{Role, WorkspaceKind},
+};
+use serde::{Deserialize, Serialize};
+
+/// Which gapless sequence an event belongs to. There is one per workspace and one for what happens before a workspace is known.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum AuditLog {
+    /// The installation's own log.
+    Deployment(DeploymentId),
+    /// A workspace's log.
+    Workspace(WorkspaceId),
+}
+
+impl AuditLog {
+    /// The id that names the log.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        match self {
+            Self::Deployment(id) => id.as_str(),
+            Self::Workspace(id) => id.as_str(),
+        }
+    }
+}
+
+/// Who did it.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Actor {
+    /// Somebody who has proved nothing yet, for example a device that starts to pair.
+    Anonymous,
+    /// A person in a signed-in browser.
+    Browser(UserId),
+    /// A paired device, by its signature.
+    Device(DeviceId),
+    /// The operator at the service's own terminal, or its first start.
+    Operator,
+}
+
+impl Actor {
+    /// `anonymous`, `operator`, or the id of the user or device.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        match self {
+            Self::Anonymous => "anonymous",
+            Self::Browser(user) => user.as_str(),
+            Self::Device(device) => device.as_str(),
+            Self::Operator => "operator",
+        }
+    }
+
+    /// The word for the kind of actor; with [`Actor::as_str`] it tells a user from a device of the same name.
+    #[must_use]
+    pub const fn kind(&self) -> &'static str {
+        match self {
+            Self::Anonymous => "anonymous",
+            Self::Browser(_) => "browser",
+            Self::Device(_) => "device",
+            Self::Operator => "operator",
+        }
+    }
+}
+
+/// An event with its log, its author and its time: what a commit writes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[must_use = "an entry that is not committed explains nothing"]
+pub struct AuditEntry {
+    /// Whose sequence it joins.
+    pub log: AuditLog,
+    /// Who did it.
+    pub actor: Actor,
+    /// When, in Unix milliseconds by the service's clock.
+    pub at_ms: i64,
+    /// What.
+    pub event: AuditEvent,
+}
+
+macro_rules! events {
+    ($($(#[doc = $doc:literal])+ $variant:ident = $kind:literal { $($(#[doc = $fdoc:literal])+ $field:ident: $type:ty,)* },)+) => {
+        /// Everything that can be written down. A kind is never reused and never changes its fields; another meaning is another kind.
+        #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+        #[serde(tag = "kind", deny_unknown_fields)]
+        pub enum AuditEvent {
+            $($(#[doc = $doc])+ #[serde(rename = $kind)] $variant { $($(#[doc = $fdoc])+ $field: $type,)* },)+
+        }
+
+        impl AuditEvent {
+            /// Every kind there is, in the order of this file.
+            pub const KINDS: &'static [&'static str] = &[$($kind),+];
+
+            /// The kind's word, as in the table and in the body.
+            #[must_use]
+            pub const fn kind(&self) -> &'static str {
+                match self { $(Self::$variant { .. } => $kind),+ }
+            }
+        }
+    };
+}
+
+events! {
+    /// A browser session ended by its person or its owner.
+    BrowserSessionClosed = "browser_session.closed" {
+        /// Whose.
+        user_id: UserId,
+    },
+    /// An owner link was used and a cookie session began.
+    BrowserSessionOpened = "browser_session.opened" {
+        /// Whose.
+        user_id: UserId,
+        /// End of the session, Unix milliseconds.
+        expires_at_ms: i64,
+    },
+    /// A connection was registered; nobody has reviewed it yet.
+    ConnectionCreated = "connection.created" {
+        /// Which.
+        connection_id: ConnectionId,
+        /// Personal or project.
+        scope: Scope,
+        /// Its project; absent for a personal connection.
+        project_id: Option<ProjectId>,
+        /// Where its credential is opened.
+        profile: Profile,
+        /// Format of its credential.
+        seal_format: SealFormat,
+        /// Digest of the public client's tool rows.
+        manifest_digest: Digest,
+        /// Number of tools in them.
+        tools: u64,
+    },
+    /// The sealed credential of a connection was replaced under its standing review.
+    ConnectionCredentialSealed = "connection.credential_sealed" {
+        /// Which.
+        connection_id: ConnectionId,
+        /// Version of the credential.
+        credential_version: u64,
+        /// Digest over the stored sealed form.
+        commitment: Digest,
+        /// Device that sealed it.
+        author_device: DeviceId,
+    },
+    /// A device saw another manifest than the reviewed one; the review no longer stands.
+    ConnectionDrifted = "connection.drifted" {
+        /// Which.
+        connection_id: ConnectionId,
+        /// Digest of the manifest that was seen, where the report carries one.
+        raw_digest: Option<Digest>,
+        /// The review that fell.
+        review_seq: u64,
+    },
+    /// A person decided about a manifest.
+    ConnectionReviewed = "connection.reviewed" {
+        /// Which.
+        connection_id: ConnectionId,
+        /// 0 for a review of the public client, else the signed record's number.
+        review_seq: u64,
+        /// Digest of the public client's tool rows.
+        manifest_digest: Digest,
+        /// Digest of the raw manifest, for a signed review.
+        raw_digest: Option<Digest>,
+        /// Digest of the signed record, for a signed review.
+        review_digest: Option<Digest>,
+        /// What may run without asking.
+        allowed_effects: Vec<Effect>,
+    },
+    /// A connection ended for good and its sealed credential was deleted.
+    ConnectionRevoked = "connection.revoked" {
+        /// Which.
+        connection_id: ConnectionId,
+    },
+    /// A device claimed its approved pairing and exists from now on.
+    DeviceEnrolled = "device.enrolled" {
+        /// Which.
+        device_id: DeviceId,
+        /// Whose.
+        user_id: UserId,
+        /// SHA-256 of its public key.
+        key_digest: Digest,
+        /// How its sessions live.
+        session_class: SessionClass,
+    },
+    /// A device and all its sessions ended for good.
+    DeviceRevoked = "device.revoked" {
+        /// Which.
+        device_id: DeviceId,
+        /// Whose.
+        user_id: UserId,
+        /// Session families that ended with it.
+        families: u64,
+    },
+    /// Somebody joined a workspace.
+    MemberAdded = "member.added" {
+        /// Who.
+        user_id: UserId,
+        /// As what.
+        role: Role,
+    },
+    /// Somebody left or was removed from a workspace.
+    MemberRemoved = "member.removed" {
+        /// Who.
+        user_id: UserId,
+        /// The role they had.
+        role: Role,
+    },
+    /// A member's role changed.
+    MemberRoleChanged = "member.role_changed" {
+        /// Whose.
+        user_id: UserId,
+        /// Before.
+        from: Role,
+        /// After.
+        to: Role,
+    },
+    /// The installation got its owner at its first start.
+    OwnerCreated = "owner.created" {
+        /// Who.
+        user_id: UserId,
+        /// Their personal workspace.
+        workspace_id: WorkspaceId,
+    },
+    /// A one-time owner link was made.
+    OwnerLinkIssued = "owner_link.issued" {
+        /// For whom.
+        user_id: UserId,
+        /// End of its life, Unix milliseconds.
+        expires_at_ms: i64,
+    },
+    /// A one-time owner link was used up.
+    OwnerLinkUsed = "owner_link.used" {
+        /// By whom.
+        user_id: UserId,
+    },
+    /// A person bound a waiting device to their account.
+    PairingApproved = "pairing.approved" {
+        /// Which.
+        pairing_id: PairingId,
+        /// By whom.
+        user_id: UserId,
+        /// SHA-256 of the device's public key.
+        key_digest: Digest,
+        /// How its sessions will live.
+        session_class: SessionClass,
+    },
+    /// The tokens of an approved pairing were handed out.
+    PairingClaimed = "pairing.claimed" {
+        /// Which.
+        pairing_id: PairingId,
+        /// The device it became.
+        device_id: DeviceId,
+    },
+    /// A person said no, or too many wrong codes were typed.
+    PairingRefused = "pairing.refused" {
+        /// Which.
+        pairing_id: PairingId,
+    },
+    /// A device asked to be paired.
+    PairingStarted = "pairing.started" {
+        /// Which.
+        pairing_id: PairingId,
+        /// SHA-256 of its public key.
+        key_digest: Digest,
+        /// How its sessions would live.
+        session_class: SessionClass,
+    },
+    /// A project was made.
+    ProjectCreated = "project.created" {
+        /// Which.
+        project_id: ProjectId,
+        /// Its first owner.
+        user_id: UserId,
+    },
+    /// Somebody joined a project.
+    ProjectMemberAdded = "project.member_added" {
+        /// Which.
+        project_id: ProjectId,
+        /// Who.
+        user_id: UserId,
+        /// As what.
+        role: Role,
+    },
+    /// A used refresh token came again, so its whole family ended.
+    SessionFamilyRevoked = "session.family_revoked" {
+        /// Which.
+        family_id: FamilyId,
+        /// Of which device.
+        device_id: DeviceId,
+        /// The number that came.
+        presented: u64,
+        /// The number that stood.
+        current: u64,
+    },
+    /// A device took a session in a workspace.
+    SessionSelected = "session.selected" {
+        /// The new family.
+        family_id: FamilyId,
+        /// The device.
+        device_id: DeviceId,
+    },
+    /// A workspace was made.
+    WorkspaceCreated = "workspace.created" {
+        /// Which.
+        workspace_id: WorkspaceId,
+        /// Personal or team.
+        workspace_kind: WorkspaceKind,
+        /// Its first owner.
+        user_id: UserId,
+    },
+}
+
+impl AuditEvent {
+    /// Names log, author and time, in Unix milliseconds.
+    pub fn entry(self, log: AuditLog, actor: Actor, at_ms: i64) -> AuditEntry {
+        AuditEntry { log, actor, at_ms, event: self }
+    }
+
+    /// Canonical JSON of the event with its `kind`: what is stored, hashed and exported.
+    pub fn canonical(&self) -> Result<Vec<u8>, JsonError> {
+        cjson::to_canonical(self)
+    }
+
+    /// Reads what [`AuditEvent::canonical`] wrote; other bytes for the same meaning are refused.
+    pub fn parse(bytes: &[u8]) -> Result<Self, JsonError> {
+        let event: Self = cjson::from_slice(bytes, bytes.len())?;
+        if event.canonical()? == bytes {
+            return Ok(event);
+        }
+        Err(JsonError::Shape { field: ".".to_owned(), what: "not the canonical form of the event".to_owned() })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_event_keeps_its_bytes_and_its_kind() {
+        let event = AuditEvent::ConnectionReviewed {
+            connection_id: ConnectionId::from_random([1; 16]),
+            review_seq: 3,
+            manifest_digest: Digest::of(&[b"rows"]),
+            raw_digest: None,
+            review_digest: Some(Digest::of(&[b"review"])),
+            allowed_effects: vec![Effect::Observe, Effect::Act],
+        };
+        let bytes = event.canonical().expect("canonical");
+        assert_eq!(AuditEvent::parse(&bytes).expect("reads back"), event);
+        let json = cjson::parse(&bytes, bytes.len()).expect("JSON");
+        assert_eq!(json.find_str("kind"), Some(event.kind()));
+
+        let spaced = [b" ".as_slice(), &bytes].concat();
+        assert!(AuditEvent::parse(&spaced).is_err(), "another spelling is refused");
+        let foreign = br#"{"kind":"connection.revoked","connection_id":"conn_1","note":"x"}"#;
+        assert!(AuditEvent::parse(foreign).is_err(), "an unknown field is refused");
+    }
+
+    #[test]
+    fn kinds_are_unique() {
+        let mut by_noun: Vec<_> = AuditEvent::KINDS.to_vec();
+        by_noun.sort_unstable();
+        by_noun.dedup();
+        assert_eq!(by_noun.len(), AuditEvent::KINDS.len());
+    }
+}

@@ -1,0 +1,153 @@
+//! Every named maximum, window and default of the product, in one place; `collie-broker print-limits` renders it for docs/limits.md.
+
+macro_rules! limits {
+    ($($(#[doc = $doc:literal])+ $name:ident: $kind:ty = $value:expr;)+) => {
+        $($(#[doc = $doc])+ pub const $name: $kind = $value;)+
+
+        /// Name, value and meaning of every limit, in the order of this file.
+        pub const ALL: &[(&str, u64, &str)] = &[$((stringify!($name), $value as u64, concat!($($doc),+))),+];
+    };
+}
+
+limits! {
+    /// Levels of nesting in any JSON we read.
+    JSON_DEPTH_MAX: usize = 64;
+    /// Characters of one number token.
+    JSON_NUMBER_CHARS_MAX: usize = 64;
+    /// Bytes of one signed body (2.c.2).
+    SIGNED_BODY_BYTES_MAX: usize = 64 * 1024;
+    /// Levels of nesting in a signed body (2.c.2).
+    SIGNED_BODY_DEPTH_MAX: usize = 8;
+    /// Largest magnitude of an integer in a signed body, 2^53−1 (2.c.2).
+    SIGNED_INTEGER_MAX: u64 = (1_u64 << 53) - 1;
+
+    /// Bytes of one ordinary request body.
+    BODY_BYTES_MAX: usize = 4 * 1024 * 1024;
+    /// Bytes of one sync push body (the public client never splits).
+    PUSH_BODY_BYTES_MAX: usize = 16 * 1024 * 1024;
+    /// Bytes of one request body before anybody has proved who they are.
+    PUBLIC_BODY_BYTES_MAX: usize = 16 * 1024;
+    /// Bytes of one response body that any client of ours reads from the service.
+    RESPONSE_BYTES_MAX: usize = 4 * 1024 * 1024;
+    /// Bytes of a request target (path and query).
+    TARGET_BYTES_MAX: usize = 2048;
+    /// Request lines and headers, bytes.
+    HEADER_BYTES_MAX: usize = 32 * 1024;
+
+    /// Characters of an id.
+    ID_CHARS_MAX: usize = 200;
+    /// Characters of a name that a person gives to a device.
+    DEVICE_NAME_CHARS_MAX: usize = 120;
+    /// Characters of a project, workspace or connection name.
+    NAME_CHARS_MAX: usize = 200;
+    /// Bytes of an endpoint URL.
+    ENDPOINT_BYTES_MAX: usize = 2048;
+
+    /// Difference between a device's clock and ours that a request signature may have, seconds (2.e).
+    REQUEST_SKEW_S_MAX: u64 = 300;
+    /// Nonces remembered for one device during twice the skew window; a full store answers 429 (2.e).
+    REQUEST_NONCES_PER_DEVICE_MAX: u64 = 20_000;
+    /// Life of an access token of a rotating session, seconds (2.e).
+    ACCESS_TOKEN_TTL_S: u64 = 600;
+    /// Life of a refresh token of a rotating session, seconds.
+    REFRESH_TOKEN_TTL_S: u64 = 30 * 86_400;
+    /// Sliding validity of a session of the public client, seconds.
+    SLIDING_SESSION_TTL_S: u64 = 30 * 86_400;
+    /// Absolute end of any session after enrolment, seconds (2.e).
+    SESSION_AGE_S_MAX: u64 = 365 * 86_400;
+    /// Session families alive per device; the oldest ends when one more is made.
+    SESSIONS_PER_DEVICE_MAX: u64 = 16;
+    /// Life of an owner link, seconds (2.e).
+    OWNER_LINK_TTL_S: u64 = 15 * 60;
+    /// Life of a browser's cookie session, seconds.
+    BROWSER_SESSION_TTL_S: u64 = 12 * 3600;
+
+    /// Life of a pairing code, seconds.
+    PAIRING_TTL_S: u64 = 600;
+    /// Seconds the client waits between two polls of a pairing.
+    PAIRING_INTERVAL_S: u64 = 2;
+    /// Wrong codes a person may type into one browser session or device within the pairing time.
+    PAIRING_TRIES_MAX: u64 = 5;
+    /// Pairings that may wait at one time in one deployment.
+    PAIRINGS_OPEN_MAX: u64 = 1_000;
+    /// Time in which a lost token answer may be fetched again with the same verifier, seconds.
+    PAIRING_REPEAT_S: u64 = 120;
+
+    /// Devices of one user that are not revoked.
+    DEVICES_PER_USER_MAX: u64 = 100;
+    /// Connections of one workspace that are not revoked.
+    CONNECTIONS_PER_WORKSPACE_MAX: u64 = 500;
+    /// Workspaces that one user may own.
+    WORKSPACES_PER_USER_MAX: u64 = 50;
+    /// Projects of one workspace.
+    PROJECTS_PER_WORKSPACE_MAX: u64 = 500;
+    /// Members of one workspace or project.
+    MEMBERS_MAX: u64 = 500;
+
+    /// Tools in one manifest.
+    MANIFEST_TOOLS_MAX: usize = 512;
+    /// Pages of one tools/list.
+    MANIFEST_PAGES_MAX: usize = 64;
+    /// Canonical bytes of one raw manifest.
+    MANIFEST_BYTES_MAX: usize = 2 * 1024 * 1024;
+    /// Canonical bytes of the v1 projection of one manifest (all connections of a workspace must fit one list reply).
+    MANIFEST_V1_BYTES_MAX: usize = 1024 * 1024;
+    /// Characters of a tool name.
+    TOOL_NAME_CHARS_MAX: usize = 128;
+    /// Characters of a tool description in the v1 projection.
+    TOOL_DESCRIPTION_V1_CHARS_MAX: usize = 1000;
+    /// Bindings of one tool.
+    BINDINGS_PER_TOOL_MAX: usize = 64;
+    /// Age after which a device reads the live manifest again before an act, seconds.
+    MANIFEST_AGE_S_MAX: u64 = 300;
+
+    /// Bytes of the plaintext of one credential.
+    CREDENTIAL_BYTES_MAX: usize = 64 * 1024;
+    /// Bytes of one CLV2 blob (2.a.2).
+    BLOB_BYTES_MAX: usize = 1024 * 1024;
+    /// Bytes of one v1 envelope's ciphertext.
+    V1_ENVELOPE_BYTES_MAX: usize = 1024 * 1024;
+    /// Operations of one sync push.
+    PUSH_OPERATIONS_MAX: usize = 500;
+    /// Events of one sync pull page.
+    PULL_EVENTS_MAX: u64 = 500;
+
+    /// Canonical bytes of the arguments of one tool call.
+    ARGUMENTS_BYTES_MAX: usize = 1024 * 1024;
+    /// Bytes of one answer of an MCP server.
+    UPSTREAM_BYTES_MAX: usize = 16 * 1024 * 1024;
+    /// Events of one answer stream of an MCP server.
+    UPSTREAM_EVENTS_MAX: usize = 10_000;
+    /// Seconds one MCP call may take.
+    UPSTREAM_CALL_S_MAX: u64 = 120;
+    /// Seconds one connect to a foreign host may take.
+    CONNECT_S_MAX: u64 = 10;
+    /// Seconds one exchange with the service may take.
+    SERVICE_CALL_S_MAX: u64 = 30;
+    /// Seconds a peer may be silent in the middle of an answer.
+    RESPONSE_IDLE_S_MAX: u64 = 60;
+    /// Seconds an unused connection to a peer is kept; shorter than the five after which common servers close theirs.
+    POOL_IDLE_S_MAX: u64 = 4;
+    /// Unused connections kept for one destination.
+    POOL_IDLE_MAX: usize = 4;
+    /// Addresses of one host name that are tried.
+    RESOLVED_ADDRESSES_MAX: usize = 16;
+    /// Header lines of one answer.
+    RESPONSE_HEADERS_MAX: usize = 100;
+    /// Bytes of an answer that are handed on at one time.
+    RESPONSE_CHUNK_BYTES_MAX: usize = 64 * 1024;
+    /// Private networks that may be allowed by `--allow-host` at one time.
+    ALLOW_HOSTS_MAX: usize = 64;
+    /// Life of a one-use grant that a person's own `invoke --yes` mints, seconds.
+    ONE_USE_GRANT_TTL_S: u64 = 600;
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn every_limit_says_what_it_bounds() {
+        for (name, value, doc) in super::ALL {
+            assert!(*value > 0 && doc.trim().ends_with('.'), "{name}");
+        }
+    }
+}
