@@ -1,6 +1,7 @@
 //! Numbers and layout of sealed and signed objects: CLV2 types, suites, context tags, domains, secret kinds, signed types. Reads structure only; nothing here can open anything.
 
 use crate::{connection::words, limits};
+use serde::{Deserialize, Serialize};
 
 macro_rules! numbers {
     ($(#[doc = $doc:literal])+ $name:ident: $kind:ty { $($(#[doc = $vdoc:literal])+ $variant:ident = $value:literal,)+ }) => {

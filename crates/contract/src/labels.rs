@@ -23,6 +23,8 @@ labels! {
     KEY_ID = b"collie.kid.v2\0";
     /// Digest of a raw manifest (2.h).
     MANIFEST = b"collie.manifest.v2\0";
+    /// Digest of one exact operation: connection, review, tool and arguments.
+    OPERATION = b"collie.operation.v1\0";
     /// Key of one family of refresh tokens (2.e).
     REFRESH_FAMILY = b"collie.rt.family.v2\0";
     /// The n-th refresh token of a family (2.e).
