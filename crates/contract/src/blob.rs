@@ -338,7 +338,11 @@ mod tests {
             assert_eq!(ClaimedBlob::parse(&with(at, byte)), Err(FormatError), "byte {at}");
         }
         for number in 0..=u8::MAX {
-            assert_eq!(ClaimedBlob::parse(&with(4, number)).is_ok(), [0x10, 0x11, 0x15].contains(&number), "type {number:#x}");
+            assert_eq!(
+                ClaimedBlob::parse(&with(4, number)).is_ok(),
+                [0x10, 0x11, 0x15].contains(&number),
+                "type {number:#x}"
+            );
             assert_eq!(ClaimedBlob::parse(&with(5, number)).is_ok(), number == 1, "suite {number:#x}");
         }
         let bomb = [&good[..124], &u32::MAX.to_be_bytes(), &[5; 20]].concat();

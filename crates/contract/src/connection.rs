@@ -222,12 +222,14 @@ impl ReviewConnection {
     pub fn signed_parts(&self) -> Result<Option<SignedReviewParts>, &'static str> {
         match (&self.manifest, &self.review, &self.sealed_credential, self.expected_version) {
             (None, None, None, None) => Ok(None),
-            (Some(manifest), Some(review), Some(sealed_credential), Some(expected_version)) => Ok(Some(SignedReviewParts {
-                manifest: manifest.clone(),
-                review: review.clone(),
-                sealed_credential: sealed_credential.clone(),
-                expected_version,
-            })),
+            (Some(manifest), Some(review), Some(sealed_credential), Some(expected_version)) => {
+                Ok(Some(SignedReviewParts {
+                    manifest: manifest.clone(),
+                    review: review.clone(),
+                    sealed_credential: sealed_credential.clone(),
+                    expected_version,
+                }))
+            }
             (None, ..) => Err("manifest"),
             (_, None, ..) => Err("review"),
             (_, _, None, _) => Err("sealed_credential"),

@@ -74,7 +74,10 @@ mod tests {
             let (last, body) = label.split_last().expect("not empty");
             assert_eq!(*last, 0, "{name} ends with NUL");
             assert!(!body.contains(&0), "{name} holds no other NUL, so no label is the start of another");
-            assert!(text.starts_with("collie") && (text.contains("v2") || text.contains("v1")), "{name} names product and version");
+            assert!(
+                text.starts_with("collie") && (text.contains("v2") || text.contains("v1")),
+                "{name} names product and version"
+            );
             assert!(seen.insert(label), "{name} is used twice");
         }
     }

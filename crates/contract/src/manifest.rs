@@ -1,10 +1,6 @@
 //! Raw manifests (2.h): everything a server controls that a model or person will see, canonical and digested from bytes; and its projection into the public client's rows. Decides nothing about effects.
 
-use crate::{
-    Digest, Effect, Json,
-    cjson::JsonError,
-    labels, limits,
-};
+use crate::{Digest, Effect, Json, cjson::JsonError, labels, limits};
 use std::collections::BTreeMap;
 
 /// Why a list of tools is no manifest.
@@ -194,7 +190,8 @@ pub fn propose_action(name: &str) -> &'static str {
 /// One tool of the public client's rows: `{name, effect, action, description[..1000], input_schema, annotations}`.
 #[must_use]
 pub fn project_v1(name: &str, tool: &Json, effect: Effect, action: &str) -> Json {
-    let object = |key: &str| tool.find(key).filter(|value| value.as_object().is_some()).cloned().unwrap_or_else(Json::object);
+    let object =
+        |key: &str| tool.find(key).filter(|value| value.as_object().is_some()).cloned().unwrap_or_else(Json::object);
     let description: String =
         tool.find_str("description").unwrap_or_default().chars().take(limits::TOOL_DESCRIPTION_V1_CHARS_MAX).collect();
     Json::from_members([
@@ -242,7 +239,11 @@ pub fn check_v1(rows: &[Json]) -> Result<(), JsonError> {
         }
         for (field, good) in [
             ("action", row.find_str("action").is_some_and(|action| action.chars().count() <= 100)),
-            ("description", row.find_str("description").is_some_and(|text| text.chars().count() <= limits::TOOL_DESCRIPTION_V1_CHARS_MAX)),
+            (
+                "description",
+                row.find_str("description")
+                    .is_some_and(|text| text.chars().count() <= limits::TOOL_DESCRIPTION_V1_CHARS_MAX),
+            ),
             ("input_schema", row.find("input_schema").is_some_and(|value| value.as_object().is_some())),
             ("annotations", row.find("annotations").is_some_and(|value| value.as_object().is_some())),
         ] {
@@ -271,7 +272,9 @@ mod tests {
     }
 
     fn digest(instructions: &str, tools: &[&str]) -> Digest {
-        RawManifest::from_tools(instructions, tools.iter().map(|text| tool(text)).collect()).expect("a manifest").digest()
+        RawManifest::from_tools(instructions, tools.iter().map(|text| tool(text)).collect())
+            .expect("a manifest")
+            .digest()
     }
 
     #[test]

@@ -180,7 +180,9 @@ impl ReviewRecord {
             return Err(ReviewError::OtherManifest);
         }
         for reviewed in &self.tools {
-            let same = manifest.find_tool(&reviewed.name).is_some_and(|tool| manifest::tool_digest(tool) == reviewed.tool_digest);
+            let same = manifest
+                .find_tool(&reviewed.name)
+                .is_some_and(|tool| manifest::tool_digest(tool) == reviewed.tool_digest);
             if !same {
                 return Err(ReviewError::OtherTool { name: reviewed.name.clone() });
             }
@@ -224,7 +226,10 @@ pub fn propose_bindings(tool: &crate::Json) -> Bindings {
         (BindingKind::Amount, &["amount", "price", "total", "sum"]),
         (BindingKind::Content, &["body", "content", "message", "subject", "text", "title"]),
         (BindingKind::Currency, &["currency"]),
-        (BindingKind::Recipients, &["to", "cc", "bcc", "recipient", "recipients", "attendees", "invitees", "email", "user", "channel"]),
+        (
+            BindingKind::Recipients,
+            &["to", "cc", "bcc", "recipient", "recipients", "attendees", "invitees", "email", "user", "channel"],
+        ),
         (BindingKind::Target, &["id", "path", "file", "name", "note", "target", "repo", "repository", "project"]),
         (BindingKind::Url, &["url", "uri", "link", "href"]),
     ];

@@ -37,9 +37,8 @@ fn typed<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, JsonError> {
 
 /// serde names a missing or unknown field in its message, not in the path; the refusal must name it.
 fn field_of(path: &str, what: &str) -> String {
-    let named = ["missing field `", "unknown field `"]
-        .iter()
-        .find_map(|start| what.strip_prefix(start)?.split('`').next());
+    let named =
+        ["missing field `", "unknown field `"].iter().find_map(|start| what.strip_prefix(start)?.split('`').next());
     match named {
         Some(name) if path == "." => name.to_owned(),
         Some(name) if !path.ends_with(name) => format!("{path}.{name}"),
@@ -67,7 +66,11 @@ fn walk(value: &Json, path: &str, depth: usize) -> Result<(), JsonError> {
         Json::Null => Err(refuse(path, "null")),
         Json::Bool(_) => Ok(()),
         Json::Number(number) => match number.as_i64() {
-            Some(value) if value.unsigned_abs() <= limits::SIGNED_INTEGER_MAX && value.to_string() == number.as_str() => Ok(()),
+            Some(value)
+                if value.unsigned_abs() <= limits::SIGNED_INTEGER_MAX && value.to_string() == number.as_str() =>
+            {
+                Ok(())
+            }
             Some(_) | None => Err(refuse(path, "not a plain integer within ±(2^53−1)")),
         },
         Json::String(text) if text.chars().any(char::is_control) => Err(refuse(path, "a control character")),

@@ -51,8 +51,31 @@ fn refuses_what_has_two_meanings() {
     assert!(matches!(read(&"1".repeat(65)), Err(JsonError::NumberTooLong { max: 64, .. })));
     assert!(matches!(parse(b"[1,2]", 4), Err(JsonError::TooLarge { actual: 5, max: 4 })));
     for bad in [
-        "", " ", "{", "[1,]", "{\"a\":1,}", "01", "-", "1.", ".5", "+1", "1e", "NaN", "Infinity", "-Infinity", "nul", "'a'", "\"\t\"", "\"\\x\"", "1 2",
-        "{1:2}", "[1 2]", "\u{feff}1", "//x\n1", "\"abc", "\"\\u12\"",
+        "",
+        " ",
+        "{",
+        "[1,]",
+        "{\"a\":1,}",
+        "01",
+        "-",
+        "1.",
+        ".5",
+        "+1",
+        "1e",
+        "NaN",
+        "Infinity",
+        "-Infinity",
+        "nul",
+        "'a'",
+        "\"\t\"",
+        "\"\\x\"",
+        "1 2",
+        "{1:2}",
+        "[1 2]",
+        "\u{feff}1",
+        "//x\n1",
+        "\"abc",
+        "\"\\u12\"",
     ] {
         assert!(matches!(read(bad), Err(JsonError::Syntax { .. })), "{bad:?}");
     }
@@ -101,7 +124,16 @@ fn typed_bodies_name_the_field_to_blame() {
 fn signed_bodies_hold_integers_and_plain_text_only() {
     let check = |text: &str| read(text).expect("JSON").check_signable();
     assert_eq!(check(r#"{"a":[9007199254740991,-1,"é",true]}"#), Ok(()));
-    for bad in ["{\"a\":null}", "{\"a\":1.0}", "{\"a\":1e3}", "{\"a\":9007199254740992}", "{\"a\":-0}", "{\"a\":\"\\n\"}", "{\"a\":\"\\u0085\"}", "{\"\\u0001\":1}"] {
+    for bad in [
+        "{\"a\":null}",
+        "{\"a\":1.0}",
+        "{\"a\":1e3}",
+        "{\"a\":9007199254740992}",
+        "{\"a\":-0}",
+        "{\"a\":\"\\n\"}",
+        "{\"a\":\"\\u0085\"}",
+        "{\"\\u0001\":1}",
+    ] {
         assert!(check(bad).is_err(), "{bad}");
     }
     assert!(check(&format!("{}1{}", "[".repeat(9), "]".repeat(9))).is_err());
