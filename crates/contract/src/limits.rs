@@ -140,6 +140,35 @@ limits! {
     ALLOW_HOSTS_MAX: usize = 64;
     /// Life of a one-use grant that a person's own `invoke --yes` mints, seconds.
     ONE_USE_GRANT_TTL_S: u64 = 600;
+
+    /// Bodies that wait for SQLite's writer; more of them wait for the queue.
+    STORE_QUEUE_MAX: usize = 4096;
+    /// Bodies in one durable commit of SQLite's writer.
+    STORE_GROUP_MAX: usize = 64;
+    /// Times a body runs when its group's commit fails.
+    STORE_COMMIT_ATTEMPTS_MAX: u32 = 3;
+    /// Times a body runs when other PostgreSQL transactions win.
+    STORE_CONTENTION_ATTEMPTS_MAX: u32 = 64;
+    /// Seconds one transaction body may take.
+    STORE_BODY_S_MAX: u64 = 10;
+    /// Seconds a statement waits for another process that holds the SQLite file.
+    STORE_BUSY_S_MAX: u64 = 5;
+    /// Seconds a caller waits for a free PostgreSQL connection.
+    STORE_ACQUIRE_S_MAX: u64 = 10;
+    /// PostgreSQL connections of one process.
+    STORE_CONNECTIONS_MAX: u32 = 10;
+    /// Read-only SQLite connections of one process.
+    STORE_READERS_MAX: u32 = 4;
+    /// Prepared statements kept for one connection.
+    STORE_STATEMENTS_MAX: usize = 512;
+    /// Access tokens of one session family that are valid at one time; the oldest goes first.
+    ACCESS_TOKENS_PER_FAMILY_MAX: u64 = 8;
+    /// Nonces of v1 envelopes remembered for one person, for ever (2.b.9); a full store refuses further v1 writes.
+    V1_NONCES_PER_USER_MAX: u64 = 100_000;
+    /// Browser sessions of one person at one time; the oldest ends when one more is made.
+    BROWSER_SESSIONS_PER_USER_MAX: u64 = 16;
+    /// Audit events in one page.
+    AUDIT_PAGE_MAX: u64 = 500;
 }
 
 #[cfg(test)]
