@@ -169,6 +169,43 @@ limits! {
     BROWSER_SESSIONS_PER_USER_MAX: u64 = 16;
     /// Audit events in one page.
     AUDIT_PAGE_MAX: u64 = 500;
+
+    /// Seconds a peer may take to send the head of a request, and to stay silent between two requests.
+    HEADER_READ_S_MAX: u64 = 15;
+    /// Seconds a peer may take to send a request body.
+    BODY_READ_S_MAX: u64 = 60;
+    /// Seconds a TLS handshake with the service may take.
+    HANDSHAKE_S_MAX: u64 = 10;
+    /// Seconds one network connection to the service may live; it bounds readers that never read.
+    HTTP_CONNECTION_S_MAX: u64 = 600;
+    /// Network connections to the service at one time; more of them wait in the operating system's queue.
+    HTTP_CONNECTIONS_MAX: usize = 1024;
+    /// Network connections of one peer address at one time; a declared proxy is not counted.
+    HTTP_CONNECTIONS_PER_PEER_MAX: usize = 512;
+    /// Bytes of request bodies that may be buffered at one time; more of them wait.
+    BODIES_BYTES_MAX: usize = 128 * 1024 * 1024;
+    /// Seconds that running requests get after the signal to end.
+    SHUTDOWN_S_MAX: u64 = 10;
+    /// Seconds between two rounds of the service's housekeeping.
+    HOUSEKEEPING_S: u64 = 60;
+    /// Seconds between two notes that a session was seen.
+    LAST_SEEN_S_MIN: u64 = 60;
+    /// Characters of a request nonce.
+    REQUEST_NONCE_CHARS_MAX: usize = 64;
+    /// Requests that one network may send at once, whoever it is; then one each 20 ms.
+    RATE_NETWORK_BURST: u32 = 500;
+    /// Requests without proof that one network may send at once; then one each 500 ms.
+    RATE_PUBLIC_BURST: u32 = 120;
+    /// Pairings that one network may start at once; then one each 5 s.
+    RATE_PAIRING_BURST: u32 = 30;
+    /// Page requests that one network may send at once; then one each second.
+    RATE_PAGES_BURST: u32 = 60;
+    /// Signed requests that one device may send at once; then one each 20 ms.
+    RATE_DEVICE_BURST: u32 = 600;
+    /// Networks a declared proxy may stand in, as configured.
+    PROXIES_MAX: usize = 32;
+    /// Bytes of the configuration file.
+    CONFIG_BYTES_MAX: usize = 64 * 1024;
 }
 
 #[cfg(test)]
