@@ -1,0 +1,1 @@
+//! Tests of `key`; nothing here is product code.

@@ -1,0 +1,1 @@
+//! Tests of `request`; nothing here is product code.

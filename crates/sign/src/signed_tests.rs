@@ -1,0 +1,1 @@
+//! Tests of `signed`; nothing here is product code.

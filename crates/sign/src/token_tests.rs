@@ -1,0 +1,1 @@
+//! Tests of `token`; nothing here is product code.
