@@ -127,7 +127,9 @@ fn write(making: &Making<'_>, echo: Option<Echo>, mut script: Script, document: 
     script.steps = if is_stream {
         let answer =
             if matches!(making.fault, Some(Fault::NoAnswer | Fault::EndlessEvents)) { None } else { Some(bytes) };
-        sse::stream(&sse::Stream { notes: event_notes(making, echo), answer, noisy, endless: is_endless(making.fault) })
+        let id = making.id.map(Value::to_string).unwrap_or_default();
+        let (notes, endless) = (event_notes(making, echo), is_endless(making.fault));
+        sse::stream(&sse::Stream { id: &id, notes, answer, noisy, endless })
     } else {
         vec![Step::Bytes(bytes)]
     };

@@ -4,7 +4,9 @@ use crate::script::Step;
 use bytes::Bytes;
 
 /// What one event stream carries.
-pub(crate) struct Stream {
+pub(crate) struct Stream<'a> {
+    /// The request's id as it is written, for events that only look like its answer.
+    pub(crate) id: &'a str,
     /// Messages before the answer.
     pub(crate) notes: Vec<String>,
     /// The answer; without one the stream just ends.
@@ -16,14 +18,14 @@ pub(crate) struct Stream {
 }
 
 /// The steps that write a stream, one event each.
-pub(crate) fn stream(stream: &Stream) -> Vec<Step> {
+pub(crate) fn stream(stream: &Stream<'_>) -> Vec<Step> {
     let mut steps = Vec::new();
     let mut push = |bytes: Vec<u8>| steps.push(Step::Bytes(Bytes::from(bytes)));
     if stream.noisy {
         // A byte order mark, a comment, a reconnection time, and an event with an id and empty data.
         push(b"\xef\xbb\xbf: good morning\nretry: 3000\nid: lab-0\ndata:\n\n".to_vec());
         // An event type that is not `message`, whose data looks like an answer.
-        push(b"event: weather\ndata: {\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"sunny\":true}}\n\n".to_vec());
+        push(format!("event: weather\ndata: {}\n\n", lookalike(stream.id, "sunny")).into_bytes());
         // Fields that are not known, a field without a colon, and events without data.
         push(b"colour: blue\nnonsense\n\nid\n\n:\n\n".to_vec());
     }
@@ -35,7 +37,7 @@ pub(crate) fn stream(stream: &Stream) -> Vec<Step> {
     }
     if stream.noisy && stream.answer.is_some() {
         // The stream ends inside an event, which is therefore none.
-        push(b": good night\ndata: {\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"late\":true}}".to_vec());
+        push(format!(": good night\ndata: {}", lookalike(stream.id, "late")).into_bytes());
     }
     if stream.endless {
         steps.push(Step::Repeat(Bytes::from_static(
@@ -43,6 +45,10 @@ pub(crate) fn stream(stream: &Stream) -> Vec<Step> {
         )));
     }
     steps
+}
+
+fn lookalike(id: &str, member: &str) -> String {
+    format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{"{member}":true}}}}"#)
 }
 
 /// One event; a noisy one has CR LF line ends, an id, and one data field per line of its data.
