@@ -7,25 +7,16 @@ use crate::process::{Repo, Trouble, run};
 pub(crate) const VARIABLE: &str = "COLLIE_BIN_DIR";
 
 /// The product's binaries and the lab: package and binary.
-const PRODUCT: [(&str, &str); 3] = [
-    ("collie-broker", "collie-broker"),
-    ("collie-client", "collie"),
-    ("collie-lab", "collie-lab"),
-];
+const PRODUCT: [(&str, &str); 3] =
+    [("collie-broker", "collie-broker"), ("collie-client", "collie"), ("collie-lab", "collie-lab")];
 
 /// The package of the demo driver and the bench.
 pub(crate) const TESTS: &str = "collie-tests";
 
 /// Builds the product's binaries and, of collie-tests, the programs named.
-pub(crate) fn build(
-    repo: &Repo,
-    drivers: &[&str],
-    guard: Option<&mut Guard>,
-) -> Result<(), Trouble> {
+pub(crate) fn build(repo: &Repo, drivers: &[&str], guard: Option<&mut Guard>) -> Result<(), Trouble> {
     let mut arguments = vec!["build", "--release"];
-    let wanted = PRODUCT
-        .into_iter()
-        .chain(drivers.iter().map(|driver| (TESTS, *driver)));
+    let wanted = PRODUCT.into_iter().chain(drivers.iter().map(|driver| (TESTS, *driver)));
     for (package, binary) in wanted {
         if !repo.has_binary(package, binary) {
             return Err(Trouble::new(

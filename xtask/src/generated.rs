@@ -25,26 +25,10 @@ struct Generated {
 
 /// Everything that is generated. A new one is a line here and a `print-…` command.
 const GENERATED: &[Generated] = &[
-    Generated {
-        file: "docs/configuration.md",
-        binary: "collie-broker",
-        arguments: &["print-config-reference"],
-    },
-    Generated {
-        file: "docs/cli.md",
-        binary: "collie",
-        arguments: &["print-help"],
-    },
-    Generated {
-        file: "docs/limits.md",
-        binary: "collie-broker",
-        arguments: &["print-limits"],
-    },
-    Generated {
-        file: "docs/routes.md",
-        binary: "collie-broker",
-        arguments: &["print-routes"],
-    },
+    Generated { file: "docs/configuration.md", binary: "collie-broker", arguments: &["print-config-reference"] },
+    Generated { file: "docs/cli.md", binary: "collie", arguments: &["print-help"] },
+    Generated { file: "docs/limits.md", binary: "collie-broker", arguments: &["print-limits"] },
+    Generated { file: "docs/routes.md", binary: "collie-broker", arguments: &["print-routes"] },
 ];
 
 pub(crate) fn run(repo: &Repo, arguments: &[String]) -> Result<(), Trouble> {
@@ -52,18 +36,11 @@ pub(crate) fn run(repo: &Repo, arguments: &[String]) -> Result<(), Trouble> {
         [] => false,
         [only] if only == "--check" => true,
         _ => {
-            return Err(Trouble::new(
-                "gen takes `--check` or nothing",
-                "run `cargo xtask gen --help`",
-            ));
+            return Err(Trouble::new("gen takes `--check` or nothing", "run `cargo xtask gen --help`"));
         }
     };
     binaries::build(repo, &[], None)?;
-    if check {
-        self::check(repo)
-    } else {
-        write(repo)
-    }
+    if check { self::check(repo) } else { write(repo) }
 }
 
 /// Compares each file with what its binary prints. The binaries are built already.
@@ -80,10 +57,7 @@ pub(crate) fn check(repo: &Repo) -> Result<(), Trouble> {
         return Ok(());
     }
     Err(Trouble::new(
-        format!(
-            "generated files are not what their binaries print:\n{}",
-            wrong.join("\n")
-        ),
+        format!("generated files are not what their binaries print:\n{}", wrong.join("\n")),
         "run `cargo xtask gen` and commit what it writes",
     ))
 }
@@ -99,10 +73,7 @@ fn write(repo: &Repo) -> Result<(), Trouble> {
         std::fs::create_dir_all(file.parent().unwrap_or(&repo.root))
             .and_then(|()| std::fs::write(&file, printed))
             .map_err(|error| {
-                Trouble::new(
-                    format!("cannot write {}: {error}", file.display()),
-                    "look at its permissions",
-                )
+                Trouble::new(format!("cannot write {}: {error}", file.display()), "look at its permissions")
             })?;
         say::out(&format!("{} written", generated.file));
     }
@@ -121,11 +92,7 @@ fn print(repo: &Repo, generated: &Generated) -> Result<String, Trouble> {
     let printed = output_of(&mut command)?;
     if printed.trim().is_empty() {
         return Err(Trouble::new(
-            format!(
-                "`{} {}` printed nothing",
-                generated.binary,
-                generated.arguments.join(" ")
-            ),
+            format!("`{} {}` printed nothing", generated.binary, generated.arguments.join(" ")),
             format!("it has to print {}", generated.file),
         ));
     }
@@ -139,18 +106,9 @@ fn first_difference(kept: &str, printed: &str) -> Option<String> {
     if kept.is_empty() {
         return Some("is missing".to_owned());
     }
-    let same = kept
-        .lines()
-        .zip(printed.lines())
-        .take_while(|(a, b)| a == b)
-        .count();
+    let same = kept.lines().zip(printed.lines()).take_while(|(a, b)| a == b).count();
     let line = |text: &str| text.lines().nth(same).unwrap_or("(the end)").to_owned();
-    Some(format!(
-        "differs at line {}:\n  kept:    {}\n  printed: {}",
-        same + 1,
-        line(kept),
-        line(printed)
-    ))
+    Some(format!("differs at line {}:\n  kept:    {}\n  printed: {}", same + 1, line(kept), line(printed)))
 }
 
 #[cfg(test)]
@@ -162,10 +120,7 @@ mod tests {
         assert_eq!(first_difference("a\nb\n", "a\nb\n"), None);
         assert_eq!(first_difference("", "a\n").as_deref(), Some("is missing"));
         let said = first_difference("a\nb\n", "a\nc\n").expect("they differ");
-        assert!(
-            said.contains("line 2") && said.contains("kept:    b") && said.contains("printed: c"),
-            "{said}"
-        );
+        assert!(said.contains("line 2") && said.contains("kept:    b") && said.contains("printed: c"), "{said}");
         assert!(first_difference("a\n", "a\n\n").is_some_and(|said| said.contains("(the end)")));
     }
 }

@@ -22,12 +22,8 @@ pub(crate) struct Guard {
 
 impl Guard {
     pub(crate) fn start() -> Result<Self, Trouble> {
-        let program = std::env::current_exe().map_err(|error| {
-            Trouble::new(
-                format!("cannot name this program: {error}"),
-                "run it as `cargo xtask …`",
-            )
-        })?;
+        let program = std::env::current_exe()
+            .map_err(|error| Trouble::new(format!("cannot name this program: {error}"), "run it as `cargo xtask …`"))?;
         let mut child = Command::new(program)
             .arg(COMMAND)
             .stdin(Stdio::piped())
@@ -35,10 +31,7 @@ impl Guard {
             .process_group(0)
             .spawn()
             .map_err(|error| {
-                Trouble::new(
-                    format!("cannot start the guard process: {error}"),
-                    "look at `ulimit -u` and memory",
-                )
+                Trouble::new(format!("cannot start the guard process: {error}"), "look at `ulimit -u` and memory")
             })?;
         let pipe = child.stdin.take();
         Ok(Self { child, pipe })
@@ -86,14 +79,8 @@ pub(crate) struct Server {
 
 impl Server {
     fn to_line(&self) -> String {
-        let (user, group) = self.user.map_or((String::new(), String::new()), |(u, g)| {
-            (u.to_string(), g.to_string())
-        });
-        format!(
-            "postgres\t{user}\t{group}\t{}\t{}",
-            self.pg_ctl.display(),
-            self.folder.display()
-        )
+        let (user, group) = self.user.map_or((String::new(), String::new()), |(u, g)| (u.to_string(), g.to_string()));
+        format!("postgres\t{user}\t{group}\t{}\t{}", self.pg_ctl.display(), self.folder.display())
     }
 
     fn from_line(line: &str) -> Option<Self> {
@@ -103,11 +90,7 @@ impl Server {
         }
         let (user, group) = (fields.next()?, fields.next()?);
         let user = user.parse().ok().zip(group.parse().ok());
-        Some(Self {
-            user,
-            pg_ctl: fields.next()?.into(),
-            folder: fields.next()?.into(),
-        })
+        Some(Self { user, pg_ctl: fields.next()?.into(), folder: fields.next()?.into() })
     }
 
     /// A command of PostgreSQL's, as the server's user, in its folder.
@@ -122,14 +105,7 @@ impl Server {
 
     fn undo(&self) {
         let mut stop = self.command(&self.pg_ctl);
-        stop.arg("-D").arg(self.folder.join("data")).args([
-            "-m",
-            "immediate",
-            "-w",
-            "-t",
-            "20",
-            "stop",
-        ]);
+        stop.arg("-D").arg(self.folder.join("data")).args(["-m", "immediate", "-w", "-t", "20", "stop"]);
         let _ = stop.stdout(Stdio::null()).stderr(Stdio::null()).status();
         let _ = std::fs::remove_dir_all(&self.folder);
     }
@@ -147,10 +123,7 @@ pub(crate) fn watch() -> ExitCode {
         }
     }
     if running > 1 {
-        let _ = Command::new("kill")
-            .args(["-TERM", &running.to_string()])
-            .stderr(Stdio::null())
-            .status();
+        let _ = Command::new("kill").args(["-TERM", &running.to_string()]).stderr(Stdio::null()).status();
     }
     for server in owed {
         server.undo();
@@ -165,11 +138,7 @@ mod tests {
     #[test]
     fn a_server_survives_the_pipe() {
         for user in [None, Some((101, 104))] {
-            let server = Server {
-                user,
-                pg_ctl: "/usr/lib/x y/pg_ctl".into(),
-                folder: "/tmp/collie-pg-1".into(),
-            };
+            let server = Server { user, pg_ctl: "/usr/lib/x y/pg_ctl".into(), folder: "/tmp/collie-pg-1".into() };
             assert_eq!(Server::from_line(&server.to_line()), Some(server));
         }
         assert_eq!(Server::from_line("child\t12"), None);

@@ -51,18 +51,8 @@ const COMMANDS: &[Command] = &[
         help: suite::CI_HELP,
         run: suite::ci,
     },
-    Command {
-        name: "gen",
-        summary: "write the generated files again",
-        help: generated::HELP,
-        run: generated::run,
-    },
-    Command {
-        name: "bench",
-        summary: "measure the released binaries",
-        help: world::BENCH_HELP,
-        run: world::bench,
-    },
+    Command { name: "gen", summary: "write the generated files again", help: generated::HELP, run: generated::run },
+    Command { name: "bench", summary: "measure the released binaries", help: world::BENCH_HELP, run: world::bench },
     Command {
         name: "tidy",
         summary: "the rules of the tree and the floors, in a second",
@@ -85,16 +75,10 @@ fn main() -> ExitCode {
         return ExitCode::SUCCESS;
     }
     let Some(command) = COMMANDS.iter().find(|command| command.name == name) else {
-        say::trouble(&Trouble::new(
-            format!("there is no command `{name}`"),
-            "run `cargo xtask help` for the list",
-        ));
+        say::trouble(&Trouble::new(format!("there is no command `{name}`"), "run `cargo xtask help` for the list"));
         return ExitCode::FAILURE;
     };
-    if rest
-        .iter()
-        .any(|argument| matches!(argument.as_str(), "--help" | "-h"))
-    {
+    if rest.iter().any(|argument| matches!(argument.as_str(), "--help" | "-h")) {
         say::out(command.help);
         return ExitCode::SUCCESS;
     }
@@ -110,11 +94,9 @@ fn main() -> ExitCode {
 fn overview() -> String {
     let mut text = String::from("Usage: cargo xtask <command> [arguments]\n\n");
     for command in COMMANDS {
-        text.push_str(&format!("  {:<6}{}\n", command.name, command.summary));
+        text.push_str(&format!("  {:<7}{}\n", command.name, command.summary));
     }
-    text.push_str(
-        "\n`cargo xtask <command> --help` says what a command needs, does and leaves behind.",
-    );
+    text.push_str("\n`cargo xtask <command> --help` says what a command needs, does and leaves behind.");
     text
 }
 
@@ -126,10 +108,7 @@ mod tests {
     fn every_command_has_help_that_names_it() {
         for command in COMMANDS {
             let first = command.help.lines().next().unwrap_or_default();
-            assert!(
-                first.starts_with(&format!("Usage: cargo xtask {}", command.name)),
-                "{first}"
-            );
+            assert!(first.starts_with(&format!("Usage: cargo xtask {}", command.name)), "{first}");
             assert!(overview().contains(command.summary));
         }
     }

@@ -28,9 +28,7 @@ pub(crate) fn find_or_install(repo: &Repo) -> Result<PathBuf, Trouble> {
         ("linux", "aarch64") => "linux-arm64",
         (os, arch) => {
             return Err(Trouble::new(
-                format!(
-                    "Node.js is missing or older than {MAJOR_MIN}, and npm carries none for {os} on {arch}"
-                ),
+                format!("Node.js is missing or older than {MAJOR_MIN}, and npm carries none for {os} on {arch}"),
                 format!("install Node.js {MAJOR_MIN} or newer"),
             ));
         }
@@ -40,10 +38,7 @@ pub(crate) fn find_or_install(repo: &Repo) -> Result<PathBuf, Trouble> {
 
 fn fetch(repo: &Repo, platform: &str) -> Result<PathBuf, Trouble> {
     let folder = repo.target.join("node");
-    let node = folder
-        .join("node_modules")
-        .join(format!("node-{platform}"))
-        .join("bin/node");
+    let node = folder.join("node_modules").join(format!("node-{platform}")).join("bin/node");
     if is_new_enough(&node) {
         return Ok(node);
     }
@@ -52,10 +47,7 @@ fn fetch(repo: &Repo, platform: &str) -> Result<PathBuf, Trouble> {
         folder.display()
     ));
     std::fs::create_dir_all(&folder).map_err(|error| {
-        Trouble::new(
-            format!("cannot make {}: {error}", folder.display()),
-            "look at its permissions",
-        )
+        Trouble::new(format!("cannot make {}: {error}", folder.display()), "look at its permissions")
     })?;
     let mut npm = Command::new("npm");
     npm.current_dir(&folder).args([
@@ -68,17 +60,12 @@ fn fetch(repo: &Repo, platform: &str) -> Result<PathBuf, Trouble> {
         "--prefix",
         ".",
     ]);
-    npm.arg(format!("node-{platform}@{FETCHED}"))
-        .stdin(Stdio::null())
-        .stdout(Stdio::null());
+    npm.arg(format!("node-{platform}@{FETCHED}")).stdin(Stdio::null()).stdout(Stdio::null());
     run(&mut npm, None)?;
     if is_new_enough(&node) {
         return Ok(node);
     }
-    Err(Trouble::new(
-        format!("{} does not run", node.display()),
-        format!("install Node.js {MAJOR_MIN} or newer"),
-    ))
+    Err(Trouble::new(format!("{} does not run", node.display()), format!("install Node.js {MAJOR_MIN} or newer")))
 }
 
 fn is_new_enough(node: &Path) -> bool {
@@ -88,13 +75,7 @@ fn is_new_enough(node: &Path) -> bool {
 
 /// `v20.20.2` → 20.
 fn major(version: &str) -> Option<u32> {
-    version
-        .trim()
-        .strip_prefix('v')?
-        .split('.')
-        .next()?
-        .parse()
-        .ok()
+    version.trim().strip_prefix('v')?.split('.').next()?.parse().ok()
 }
 
 #[cfg(test)]

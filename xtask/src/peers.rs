@@ -14,10 +14,7 @@ use crate::{node, say};
 const FILES: [&str; 3] = ["package.json", "package-lock.json", ".npmrc"];
 
 /// The peers' variables: the package whose entry script each names.
-const ENTRIES: &[(&str, &str)] = &[(
-    "COLLIE_PEER_EVERYTHING",
-    "@modelcontextprotocol/server-everything",
-)];
+const ENTRIES: &[(&str, &str)] = &[("COLLIE_PEER_EVERYTHING", "@modelcontextprotocol/server-everything")];
 
 /// Installs the peers into the target folder and returns the variables that name them.
 pub(crate) fn install(repo: &Repo) -> Result<Vec<(&'static str, OsString)>, Trouble> {
@@ -26,10 +23,7 @@ pub(crate) fn install(repo: &Repo) -> Result<Vec<(&'static str, OsString)>, Trou
     let stamp = folder.join("installed");
     let wanted = read_wanted(repo)?;
     if std::fs::read_to_string(&stamp).ok().as_deref() != Some(&wanted) {
-        say::note(&format!(
-            "installing the peer servers into {}",
-            folder.display()
-        ));
+        say::note(&format!("installing the peer servers into {}", folder.display()));
         copy_files(repo, &folder)?;
         npm_ci(&folder, &node)?;
         write(&stamp, &wanted)?;
@@ -43,13 +37,7 @@ pub(crate) fn install(repo: &Repo) -> Result<Vec<(&'static str, OsString)>, Trou
 
 fn npm_ci(folder: &Path, node: &Path) -> Result<(), Trouble> {
     let mut npm = Command::new(which("npm").unwrap_or_else(|| PathBuf::from("npm")));
-    npm.current_dir(folder).args([
-        "ci",
-        "--ignore-scripts",
-        "--no-audit",
-        "--no-fund",
-        "--loglevel=error",
-    ]);
+    npm.current_dir(folder).args(["ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"]);
     npm.stdin(Stdio::null()).stdout(Stdio::null());
     // npm is itself a script of Node.js: the one that was chosen runs it.
     if let (Some(beside), Some(path)) = (node.parent(), std::env::var_os("PATH")) {
@@ -66,10 +54,7 @@ fn read_wanted(repo: &Repo) -> Result<String, Trouble> {
     for name in FILES {
         let file = repo.root.join("tests/peers").join(name);
         wanted.push_str(&std::fs::read_to_string(&file).map_err(|error| {
-            Trouble::new(
-                format!("cannot read {}: {error}", file.display()),
-                "restore it from the repository",
-            )
+            Trouble::new(format!("cannot read {}: {error}", file.display()), "restore it from the repository")
         })?);
     }
     Ok(wanted)
@@ -77,20 +62,12 @@ fn read_wanted(repo: &Repo) -> Result<String, Trouble> {
 
 fn copy_files(repo: &Repo, folder: &Path) -> Result<(), Trouble> {
     std::fs::create_dir_all(folder).map_err(|error| {
-        Trouble::new(
-            format!("cannot make {}: {error}", folder.display()),
-            "look at its permissions",
-        )
+        Trouble::new(format!("cannot make {}: {error}", folder.display()), "look at its permissions")
     })?;
     for name in FILES {
-        std::fs::copy(repo.root.join("tests/peers").join(name), folder.join(name)).map_err(
-            |error| {
-                Trouble::new(
-                    format!("cannot copy {name}: {error}"),
-                    "look at the folder's permissions",
-                )
-            },
-        )?;
+        std::fs::copy(repo.root.join("tests/peers").join(name), folder.join(name)).map_err(|error| {
+            Trouble::new(format!("cannot copy {name}: {error}"), "look at the folder's permissions")
+        })?;
     }
     Ok(())
 }
@@ -99,35 +76,23 @@ fn copy_files(repo: &Repo, folder: &Path) -> Result<(), Trouble> {
 fn entry_of(folder: &Path, package: &str) -> Result<PathBuf, Trouble> {
     let home = folder.join("node_modules").join(package);
     let broken = || {
-        Trouble::new(
-            format!("{package} has no entry script"),
-            "remove the target folder's `peers` and run this again",
-        )
+        Trouble::new(format!("{package} has no entry script"), "remove the target folder's `peers` and run this again")
     };
     let text = std::fs::read_to_string(home.join("package.json")).map_err(|_| broken())?;
     let manifest: Value = serde_json::from_str(&text).map_err(|_| broken())?;
     let script = script_of(&manifest).ok_or_else(broken)?;
     let entry = home.join(script);
-    if entry.is_file() {
-        Ok(entry)
-    } else {
-        Err(broken())
-    }
+    if entry.is_file() { Ok(entry) } else { Err(broken()) }
 }
 
 fn script_of(manifest: &Value) -> Option<&str> {
     let bin = manifest.get("bin")?;
-    bin.as_str()
-        .or_else(|| bin.as_object()?.values().next()?.as_str())
+    bin.as_str().or_else(|| bin.as_object()?.values().next()?.as_str())
 }
 
 fn write(file: &Path, text: &str) -> Result<(), Trouble> {
-    std::fs::write(file, text).map_err(|error| {
-        Trouble::new(
-            format!("cannot write {}: {error}", file.display()),
-            "look at its permissions",
-        )
-    })
+    std::fs::write(file, text)
+        .map_err(|error| Trouble::new(format!("cannot write {}: {error}", file.display()), "look at its permissions"))
 }
 
 #[cfg(test)]
@@ -137,10 +102,7 @@ mod tests {
 
     #[test]
     fn the_entry_is_what_bin_names() {
-        assert_eq!(
-            script_of(&json!({ "bin": { "x": "dist/index.js" } })),
-            Some("dist/index.js")
-        );
+        assert_eq!(script_of(&json!({ "bin": { "x": "dist/index.js" } })), Some("dist/index.js"));
         assert_eq!(script_of(&json!({ "bin": "cli.js" })), Some("cli.js"));
         assert_eq!(script_of(&json!({ "name": "x" })), None);
     }
@@ -151,20 +113,12 @@ mod tests {
         let lock: Value = serde_json::from_str(lock).expect("the lock is JSON");
         let packages = lock["packages"].as_object().expect("packages");
         for (name, package) in packages.iter().filter(|(name, _)| !name.is_empty()) {
+            assert!(package.get("resolved").is_none(), "{name} names where it was fetched from");
             assert!(
-                package.get("resolved").is_none(),
-                "{name} names where it was fetched from"
-            );
-            assert!(
-                package["integrity"]
-                    .as_str()
-                    .is_some_and(|digest| digest.starts_with("sha512-")),
+                package["integrity"].as_str().is_some_and(|digest| digest.starts_with("sha512-")),
                 "{name} has no digest"
             );
         }
-        assert_eq!(
-            packages["node_modules/@modelcontextprotocol/server-everything"]["version"],
-            "2026.8.31"
-        );
+        assert_eq!(packages["node_modules/@modelcontextprotocol/server-everything"]["version"], "2026.8.31");
     }
 }

@@ -17,10 +17,7 @@ pub(crate) struct Trouble {
 
 impl Trouble {
     pub(crate) fn new(what: impl Into<String>, then: impl Into<String>) -> Self {
-        Self {
-            what: what.into(),
-            then: then.into(),
-        }
+        Self { what: what.into(), then: then.into() }
     }
 }
 
@@ -37,18 +34,11 @@ pub(crate) struct Repo {
 impl Repo {
     /// Finds the checkout: beside xtask's manifest, as cargo gives it.
     pub(crate) fn find() -> Result<Self, Trouble> {
-        let manifest = std::env::var_os("CARGO_MANIFEST_DIR")
-            .unwrap_or_else(|| env!("CARGO_MANIFEST_DIR").into());
-        let root = Path::new(&manifest)
-            .parent()
-            .map(Path::to_path_buf)
-            .filter(|root| root.join("xtask").is_dir());
+        let manifest = std::env::var_os("CARGO_MANIFEST_DIR").unwrap_or_else(|| env!("CARGO_MANIFEST_DIR").into());
+        let root = Path::new(&manifest).parent().map(Path::to_path_buf).filter(|root| root.join("xtask").is_dir());
         let root = root.ok_or_else(|| {
             Trouble::new(
-                format!(
-                    "{} is not the xtask folder of a checkout",
-                    Path::new(&manifest).display()
-                ),
+                format!("{} is not the xtask folder of a checkout", Path::new(&manifest).display()),
                 "run it as `cargo xtask …` inside the checkout",
             )
         })?;
@@ -56,20 +46,11 @@ impl Repo {
         command.args(["metadata", "--no-deps", "--format-version", "1"]);
         let text = output_of(&mut command)?;
         let metadata: Value = serde_json::from_str(&text).map_err(|error| {
-            Trouble::new(
-                format!("cargo metadata did not answer JSON: {error}"),
-                "run `cargo metadata` and look",
-            )
+            Trouble::new(format!("cargo metadata did not answer JSON: {error}"), "run `cargo metadata` and look")
         })?;
-        let target = metadata
-            .get("target_directory")
-            .and_then(Value::as_str)
-            .map_or(root.join("target"), PathBuf::from);
-        Ok(Self {
-            root,
-            target,
-            metadata,
-        })
+        let target =
+            metadata.get("target_directory").and_then(Value::as_str).map_or(root.join("target"), PathBuf::from);
+        Ok(Self { root, target, metadata })
     }
 
     /// A cargo command in this checkout.
@@ -86,42 +67,22 @@ impl Repo {
 
     /// Whether package `package` declares a binary `binary`.
     pub(crate) fn has_binary(&self, package: &str, binary: &str) -> bool {
-        let packages = self
-            .metadata
-            .get("packages")
-            .and_then(Value::as_array)
-            .map(Vec::as_slice)
-            .unwrap_or_default();
-        let named =
-            |value: &Value, name: &str| value.get("name").and_then(Value::as_str) == Some(name);
+        let packages = self.metadata.get("packages").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+        let named = |value: &Value, name: &str| value.get("name").and_then(Value::as_str) == Some(name);
         let is_bin = |target: &Value| {
-            target
-                .get("kind")
-                .and_then(Value::as_array)
-                .is_some_and(|kinds| kinds.iter().any(|kind| kind == "bin"))
+            target.get("kind").and_then(Value::as_array).is_some_and(|kinds| kinds.iter().any(|kind| kind == "bin"))
         };
-        packages
-            .iter()
-            .filter(|entry| named(entry, package))
-            .any(|entry| {
-                let targets = entry
-                    .get("targets")
-                    .and_then(Value::as_array)
-                    .map(Vec::as_slice)
-                    .unwrap_or_default();
-                targets
-                    .iter()
-                    .any(|target| named(target, binary) && is_bin(target))
-            })
+        packages.iter().filter(|entry| named(entry, package)).any(|entry| {
+            let targets = entry.get("targets").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+            targets.iter().any(|target| named(target, binary) && is_bin(target))
+        })
     }
 }
 
 /// Runs `command` to its end in this terminal. Its process is told to the guard, which ends it if we are ended.
 pub(crate) fn run(command: &mut Command, guard: Option<&mut Guard>) -> Result<(), Trouble> {
     let shown = line_of(command);
-    let mut child = command
-        .spawn()
-        .map_err(|error| cannot_start(&shown, &error))?;
+    let mut child = command.spawn().map_err(|error| cannot_start(&shown, &error))?;
     let mut guard = guard;
     if let Some(guard) = guard.as_deref_mut() {
         guard.follow(child.id());
@@ -133,19 +94,13 @@ pub(crate) fn run(command: &mut Command, guard: Option<&mut Guard>) -> Result<()
     if status.success() {
         return Ok(());
     }
-    Err(Trouble::new(
-        format!("`{shown}` failed ({status})"),
-        "read its own message above",
-    ))
+    Err(Trouble::new(format!("`{shown}` failed ({status})"), "read its own message above"))
 }
 
 /// Runs `command` and returns its stdout; its stderr is the message of a failure.
 pub(crate) fn output_of(command: &mut Command) -> Result<String, Trouble> {
     let shown = line_of(command);
-    let output = command
-        .stdin(Stdio::null())
-        .output()
-        .map_err(|error| cannot_start(&shown, &error))?;
+    let output = command.stdin(Stdio::null()).output().map_err(|error| cannot_start(&shown, &error))?;
     if !output.status.success() {
         let said = String::from_utf8_lossy(&output.stderr);
         let last: Vec<&str> = said.lines().rev().take(12).collect();
@@ -155,50 +110,35 @@ pub(crate) fn output_of(command: &mut Command) -> Result<String, Trouble> {
             "put right what it names and run this again",
         ));
     }
-    String::from_utf8(output.stdout).map_err(|_| {
-        Trouble::new(
-            format!("`{shown}` did not answer UTF-8"),
-            "run it by hand and look",
-        )
-    })
+    String::from_utf8(output.stdout)
+        .map_err(|_| Trouble::new(format!("`{shown}` did not answer UTF-8"), "run it by hand and look"))
 }
 
 /// Whether a program starts and says its version.
 pub(crate) fn answers(program: impl AsRef<OsStr>, arguments: &[&str]) -> bool {
     let mut command = Command::new(program);
-    command
-        .args(arguments)
-        .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .stderr(Stdio::null());
+    command.args(arguments).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     command.status().is_ok_and(|status| status.success())
 }
 
 /// Whether this is an unattended run, where a part that cannot be had is a failure and not a remark.
 pub(crate) fn in_ci() -> bool {
-    std::env::var_os("CI")
-        .is_some_and(|value| !value.is_empty() && value != "false" && value != "0")
+    std::env::var_os("CI").is_some_and(|value| !value.is_empty() && value != "false" && value != "0")
 }
 
 /// Finds a program in PATH.
 pub(crate) fn which(name: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH")?;
-    std::env::split_paths(&path)
-        .map(|folder| folder.join(name))
-        .find(|file| file.is_file())
+    std::env::split_paths(&path).map(|folder| folder.join(name)).find(|file| file.is_file())
 }
 
 fn cargo_in(root: &Path) -> Command {
-    let mut command =
-        Command::new(std::env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo")));
+    let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo")));
     command.current_dir(root).env_remove("CARGO_TARGET_DIR");
     // What `cargo run` told us about xtask is not true of the packages built next, and would make some build twice.
     for (name, _) in std::env::vars_os() {
         let own = name.to_string_lossy();
-        if own.starts_with("CARGO_PKG_")
-            || own.starts_with("CARGO_MANIFEST_")
-            || own == "CARGO_PRIMARY_PACKAGE"
-        {
+        if own.starts_with("CARGO_PKG_") || own.starts_with("CARGO_MANIFEST_") || own == "CARGO_PRIMARY_PACKAGE" {
             command.env_remove(&name);
         }
     }
@@ -206,18 +146,11 @@ fn cargo_in(root: &Path) -> Command {
 }
 
 fn cannot_start(shown: &str, error: &std::io::Error) -> Trouble {
-    Trouble::new(
-        format!("`{shown}` did not start: {error}"),
-        "install it, or put it in PATH",
-    )
+    Trouble::new(format!("`{shown}` did not start: {error}"), "install it, or put it in PATH")
 }
 
 fn line_of(command: &Command) -> String {
-    let mut line = Path::new(command.get_program())
-        .file_name()
-        .unwrap_or_default()
-        .to_string_lossy()
-        .into_owned();
+    let mut line = Path::new(command.get_program()).file_name().unwrap_or_default().to_string_lossy().into_owned();
     for argument in command.get_args() {
         line.push(' ');
         line.push_str(&argument.to_string_lossy());
@@ -231,16 +164,10 @@ mod tests {
 
     #[test]
     fn a_failure_says_what_failed_and_with_which_words() {
-        let trouble =
-            output_of(Command::new("ls").arg("/does-not-exist")).expect_err("no such folder");
-        assert!(
-            trouble.what.contains("`ls /does-not-exist` failed"),
-            "{}",
-            trouble.what
-        );
+        let trouble = output_of(Command::new("ls").arg("/does-not-exist")).expect_err("no such folder");
+        assert!(trouble.what.contains("`ls /does-not-exist` failed"), "{}", trouble.what);
         assert!(trouble.what.contains("No such file"), "{}", trouble.what);
-        let trouble =
-            output_of(&mut Command::new("collie-no-such-program")).expect_err("no such program");
+        let trouble = output_of(&mut Command::new("collie-no-such-program")).expect_err("no such program");
         assert!(trouble.what.contains("did not start"), "{}", trouble.what);
     }
 }

@@ -14,17 +14,12 @@ pub(crate) fn out(text: &str) {
 
 /// Progress, on stderr, so that `demo --json` keeps stdout to itself.
 pub(crate) fn note(text: &str) {
-    let _ = writeln!(std::io::stderr().lock(), "xtask: {text}");
+    eprintln!("xtask: {text}");
 }
 
 /// Two lines: what happened; what to do.
 pub(crate) fn trouble(trouble: &Trouble) {
-    let _ = writeln!(
-        std::io::stderr().lock(),
-        "error: {}\n  do: {}",
-        trouble.what,
-        trouble.then
-    );
+    eprintln!("error: {}\n  do: {}", trouble.what, trouble.then);
 }
 
 /// A stopwatch for the summary.
@@ -32,19 +27,13 @@ pub(crate) struct Watch(Instant);
 
 impl Watch {
     /// Starts now.
-    #[expect(
-        clippy::disallowed_methods,
-        reason = "xtask shows how long a step took; nothing depends on it"
-    )]
+    #[expect(clippy::disallowed_methods, reason = "xtask shows how long a step took; nothing depends on it")]
     pub(crate) fn start() -> Self {
         Self(Instant::now())
     }
 
     /// Time since the start.
-    #[expect(
-        clippy::disallowed_methods,
-        reason = "xtask shows how long a step took; nothing depends on it"
-    )]
+    #[expect(clippy::disallowed_methods, reason = "xtask shows how long a step took; nothing depends on it")]
     pub(crate) fn taken(&self) -> Duration {
         self.0.elapsed()
     }

@@ -41,23 +41,18 @@ pub(crate) fn test(repo: &Repo, arguments: &[String]) -> Result<(), Trouble> {
         [] => false,
         [only] if only == "--fast" => true,
         _ => {
-            return Err(Trouble::new(
-                "test takes `--fast` or nothing",
-                "run `cargo xtask test --help`",
-            ));
+            return Err(Trouble::new("test takes `--fast` or nothing", "run `cargo xtask test --help`"));
         }
     };
     let mut summary = Summary::default();
     test_steps(repo, fast, &mut summary)?;
+    say::out(&format!("\n{}", summary.text()));
     summary.finish()
 }
 
 pub(crate) fn ci(repo: &Repo, arguments: &[String]) -> Result<(), Trouble> {
     if !arguments.is_empty() {
-        return Err(Trouble::new(
-            "ci takes no arguments",
-            "run `cargo xtask ci --help`",
-        ));
+        return Err(Trouble::new("ci takes no arguments", "run `cargo xtask ci --help`"));
     }
     let mut summary = Summary::default();
     test_steps(repo, false, &mut summary)?;
@@ -66,29 +61,18 @@ pub(crate) fn ci(repo: &Repo, arguments: &[String]) -> Result<(), Trouble> {
         run(doc.env("RUSTDOCFLAGS", "-D warnings"), None)
     });
     summary.step("deny", || deny(repo));
+    say::out(&format!("\n{}", summary.text()));
     summary.finish()
 }
 
 fn test_steps(repo: &Repo, fast: bool, summary: &mut Summary) -> Result<(), Trouble> {
     // Dropped last: whatever a step started is undone when this function is left, on every path.
     let mut guard = Guard::start()?;
-    let cargo =
-        |arguments: &[&str], guard: &mut Guard| run(&mut repo.cargo(arguments), Some(guard));
+    let cargo = |arguments: &[&str], guard: &mut Guard| run(&mut repo.cargo(arguments), Some(guard));
 
     summary.step("format", || cargo(&["fmt", "--all", "--check"], &mut guard));
     summary.step("lints", || {
-        cargo(
-            &[
-                "clippy",
-                "--workspace",
-                "--all-targets",
-                "--locked",
-                "--",
-                "-D",
-                "warnings",
-            ],
-            &mut guard,
-        )
+        cargo(&["clippy", "--workspace", "--all-targets", "--locked", "--", "-D", "warnings"], &mut guard)
     });
     summary.step("tidy", || tidy::check(repo));
 
@@ -105,17 +89,11 @@ fn test_steps(repo: &Repo, fast: bool, summary: &mut Summary) -> Result<(), Trou
         }
     }
 
-    let built = summary.step("binaries", || {
-        binaries::build(repo, &["demo", "bench"], Some(&mut guard))
-    });
+    let built = summary.step("binaries", || binaries::build(repo, &["demo", "bench"], Some(&mut guard)));
     if built {
         given.push((binaries::VARIABLE, repo.bin_dir().into_os_string()));
-        summary.step("suites", || {
-            run(&mut suites(repo, &given), Some(&mut guard))
-        });
-        summary.step("doctests", || {
-            cargo(&["test", "--doc", "--workspace", "--locked"], &mut guard)
-        });
+        summary.step("suites", || run(&mut suites(repo, &given), Some(&mut guard)));
+        summary.step("doctests", || cargo(&["test", "--doc", "--quiet", "--workspace", "--locked"], &mut guard));
         summary.step("generated", || generated::check(repo));
     } else {
         for name in ["suites", "doctests", "generated"] {
@@ -132,23 +110,10 @@ fn suites(repo: &Repo, given: &[(&'static str, OsString)]) -> Command {
         repo.cargo(&["nextest", "run", "--workspace", "--locked"])
     } else {
         say::note("cargo nextest is not installed: using cargo test");
-        repo.cargo(&[
-            "test",
-            "--workspace",
-            "--lib",
-            "--bins",
-            "--tests",
-            "--no-fail-fast",
-            "--locked",
-        ])
+        repo.cargo(&["test", "--workspace", "--lib", "--bins", "--tests", "--no-fail-fast", "--locked"])
     };
     // Only what this run prepared: a variable left over from another would name a server that is gone.
-    for variable in [
-        postgres::VARIABLE,
-        binaries::VARIABLE,
-        "COLLIE_NODE",
-        "COLLIE_PEER_EVERYTHING",
-    ] {
+    for variable in [postgres::VARIABLE, binaries::VARIABLE, "COLLIE_NODE", "COLLIE_PEER_EVERYTHING"] {
         command.env_remove(variable);
     }
     command.envs(given.iter().map(|(name, value)| (name, value)));
@@ -157,21 +122,11 @@ fn suites(repo: &Repo, given: &[(&'static str, OsString)]) -> Command {
 
 fn deny(repo: &Repo) -> Result<(), Trouble> {
     if which("cargo-deny").is_none() && !answers("cargo", &["deny", "--version"]) {
-        say::note(
-            "cargo-deny is missing: installing it with `cargo install --locked cargo-deny` (some minutes)",
-        );
-        run(
-            &mut repo.cargo(&["install", "--locked", "--quiet", "cargo-deny"]),
-            None,
-        )?;
+        say::note("cargo-deny is missing: installing it with `cargo install --locked cargo-deny` (some minutes)");
+        run(&mut repo.cargo(&["install", "--locked", "--quiet", "cargo-deny"]), None)?;
     }
-    say::note(
-        "advisories are not checked here: they need the network (`cargo deny check advisories`)",
-    );
-    run(
-        &mut repo.cargo(&["deny", "--offline", "check", "bans", "licenses", "sources"]),
-        None,
-    )
+    say::note("advisories are not checked here: they need the network (`cargo deny check advisories`)");
+    run(&mut repo.cargo(&["deny", "--offline", "check", "bans", "licenses", "sources"]), None)
 }
 
 /// What became of one step.
@@ -191,23 +146,18 @@ struct Summary {
 impl Summary {
     /// Runs a step to its end and says whether it passed.
     fn step(&mut self, name: &'static str, body: impl FnOnce() -> Result<(), Trouble>) -> bool {
-        self.timed(name, body, |trouble| Outcome::Failed(trouble.what))
-            .is_some()
+        self.timed(name, body, |trouble| Outcome::Failed(trouble.what)).is_some()
     }
 
     /// Prepares a part that a person's machine may lack; in CI it may not.
-    fn part<T>(
-        &mut self,
-        name: &'static str,
-        body: impl FnOnce() -> Result<T, Trouble>,
-    ) -> Option<T> {
-        self.timed(name, body, |trouble| {
-            if in_ci() {
-                Outcome::Failed(trouble.what)
-            } else {
-                Outcome::LeftOut(trouble.what)
-            }
-        })
+    fn part<T>(&mut self, name: &'static str, body: impl FnOnce() -> Result<T, Trouble>) -> Option<T> {
+        self.timed(
+            name,
+            body,
+            |trouble| {
+                if in_ci() { Outcome::Failed(trouble.what) } else { Outcome::LeftOut(trouble.what) }
+            },
+        )
     }
 
     fn timed<T>(
@@ -231,14 +181,12 @@ impl Summary {
 
     /// A step the person left out.
     fn leave_out(&mut self, name: &'static str, why: &str) {
-        self.steps
-            .push((name, Duration::ZERO, Outcome::LeftOut(why.to_owned())));
+        self.steps.push((name, Duration::ZERO, Outcome::LeftOut(why.to_owned())));
     }
 
     /// A step that could not be tried, which is a failure.
     fn cannot(&mut self, name: &'static str, why: &str) {
-        self.steps
-            .push((name, Duration::ZERO, Outcome::Failed(why.to_owned())));
+        self.steps.push((name, Duration::ZERO, Outcome::Failed(why.to_owned())));
     }
 
     fn text(&self) -> String {
@@ -249,10 +197,7 @@ impl Summary {
                 Outcome::Failed(why) => format!("FAILED    {}", first_line(why)),
                 Outcome::LeftOut(why) => format!("left out  {}", first_line(why)),
             };
-            text.push_str(&format!(
-                "  {name:<10} {:>10}  {said}\n",
-                say::duration(*taken)
-            ));
+            text.push_str(&format!("  {name:<10} {:>10}  {said}\n", say::duration(*taken)));
         }
         let total: Duration = self.steps.iter().map(|(_, taken, _)| *taken).sum();
         text.push_str(&format!("  {:<10} {:>10}\n", "total", say::duration(total)));
@@ -267,26 +212,17 @@ impl Summary {
     }
 
     fn count(&self, wanted: impl Fn(&Outcome) -> bool) -> usize {
-        self.steps
-            .iter()
-            .filter(|(_, _, outcome)| wanted(outcome))
-            .count()
+        self.steps.iter().filter(|(_, _, outcome)| wanted(outcome)).count()
     }
 
+    /// Whether all is well. Prints nothing: the two commands show the text.
     fn finish(self) -> Result<(), Trouble> {
-        say::out(&format!("\n{}", self.text()));
-        let failed = self
-            .steps
-            .iter()
-            .filter(|(_, _, outcome)| matches!(outcome, Outcome::Failed(_)));
+        let failed = self.steps.iter().filter(|(_, _, outcome)| matches!(outcome, Outcome::Failed(_)));
         let names: Vec<&str> = failed.map(|(name, _, _)| *name).collect();
         if names.is_empty() {
             return Ok(());
         }
-        Err(Trouble::new(
-            format!("failed: {}", names.join(", ")),
-            "read the first failed step's own message above",
-        ))
+        Err(Trouble::new(format!("failed: {}", names.join(", ")), "read the first failed step's own message above"))
     }
 }
 
@@ -307,14 +243,8 @@ mod tests {
         summary.cannot("four", "two is missing");
         let text = summary.text();
         assert!(text.contains("FAILED    it broke\n"), "{text}");
-        assert!(
-            text.ends_with("steps: 1 passed, 2 failed, 1 skipped"),
-            "{text}"
-        );
-        assert_eq!(
-            summary.finish().expect_err("two steps failed").what,
-            "failed: two, four"
-        );
+        assert!(text.ends_with("steps: 1 passed, 2 failed, 1 skipped"), "{text}");
+        assert_eq!(summary.finish().expect_err("two steps failed").what, "failed: two, four");
     }
 
     #[test]

@@ -19,10 +19,7 @@ to 512 KiB; links between the documents lead somewhere; and the floors (who may 
 
 pub(crate) fn run(repo: &Repo, arguments: &[String]) -> Result<(), Trouble> {
     if !arguments.is_empty() {
-        return Err(Trouble::new(
-            "tidy takes no arguments",
-            "run `cargo xtask tidy --help`",
-        ));
+        return Err(Trouble::new("tidy takes no arguments", "run `cargo xtask tidy --help`"));
     }
     check(repo)?;
     say::out("tidy: the tree keeps its rules and its floors");
@@ -82,16 +79,10 @@ mod tests {
             file("README.md", "See [the floors](NOWHERE.md).\n"),
         ];
         let found = findings(&bad);
-        for start in [
-            "broker/src/ops.rs:1: ",
-            "broker/Cargo.toml: ",
-            "migrations/postgres/0001_first.sql ",
-            "README.md:1: ",
-        ] {
-            assert!(
-                found.iter().any(|finding| finding.starts_with(start)),
-                "{start} in {found:?}"
-            );
+        for start in
+            ["broker/src/ops.rs:1: ", "broker/Cargo.toml: ", "migrations/postgres/0001_first.sql ", "README.md:1: "]
+        {
+            assert!(found.iter().any(|finding| finding.starts_with(start)), "{start} in {found:?}");
         }
     }
 

@@ -45,23 +45,12 @@ pub(crate) fn bench(repo: &Repo, arguments: &[String]) -> Result<(), Trouble> {
 }
 
 /// Builds, then replaces this process by the driver, so that Ctrl-C, signals and the exit code are the driver's own.
-fn become_driver(
-    repo: &Repo,
-    driver: &str,
-    first: &[&str],
-    arguments: &[String],
-) -> Result<(), Trouble> {
+fn become_driver(repo: &Repo, driver: &str, first: &[&str], arguments: &[String]) -> Result<(), Trouble> {
     say::note("building the released binaries (the first time takes some minutes)");
     binaries::build(repo, &[driver], None)?;
     let program = repo.bin_dir().join(driver);
     let mut command = Command::new(&program);
-    command
-        .args(first)
-        .args(arguments)
-        .env(binaries::VARIABLE, repo.bin_dir());
+    command.args(first).args(arguments).env(binaries::VARIABLE, repo.bin_dir());
     let error = command.exec();
-    Err(Trouble::new(
-        format!("{} did not start: {error}", program.display()),
-        "run `cargo build --release` and look",
-    ))
+    Err(Trouble::new(format!("{} did not start: {error}", program.display()), "run `cargo build --release` and look"))
 }

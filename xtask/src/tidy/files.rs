@@ -21,39 +21,21 @@ pub(crate) struct File {
 /// Every file git tracks or would take; in a tree without git, every file outside the build's folders.
 pub(crate) fn of_the_tree(repo: &Repo) -> Result<Vec<File>, Trouble> {
     let mut git = Command::new("git");
-    git.current_dir(&repo.root).args([
-        "ls-files",
-        "-z",
-        "--cached",
-        "--others",
-        "--exclude-standard",
-    ]);
+    git.current_dir(&repo.root).args(["ls-files", "-z", "--cached", "--others", "--exclude-standard"]);
     let mut paths: Vec<String> = match output_of(&mut git) {
-        Ok(listed) => listed
-            .split('\0')
-            .filter(|path| !path.is_empty())
-            .map(str::to_owned)
-            .collect(),
+        Ok(listed) => listed.split('\0').filter(|path| !path.is_empty()).map(str::to_owned).collect(),
         Err(_) => walk(&repo.root)?,
     };
     paths.sort();
     paths.dedup();
     // A tracked file that was removed and not yet committed is no longer part of the tree.
-    Ok(paths
-        .into_iter()
-        .filter_map(|path| read(&repo.root, path))
-        .collect())
+    Ok(paths.into_iter().filter_map(|path| read(&repo.root, path)).collect())
 }
 
 /// Says so when a file is larger than the repository takes.
 pub(crate) fn too_large(file: &File) -> Option<String> {
     let large = file.bytes > FILE_BYTES_MAX;
-    large.then(|| {
-        format!(
-            "{}: {} bytes; a file has at most {FILE_BYTES_MAX}",
-            file.path, file.bytes
-        )
-    })
+    large.then(|| format!("{}: {} bytes; a file has at most {FILE_BYTES_MAX}", file.path, file.bytes))
 }
 
 fn read(root: &Path, path: String) -> Option<File> {
@@ -63,31 +45,19 @@ fn read(root: &Path, path: String) -> Option<File> {
         return None;
     }
     let bytes = metadata.len();
-    let text = if bytes > FILE_BYTES_MAX {
-        None
-    } else {
-        std::fs::read_to_string(&place).ok()
-    };
+    let text = if bytes > FILE_BYTES_MAX { None } else { std::fs::read_to_string(&place).ok() };
     Some(File { path, bytes, text })
 }
 
 fn walk(root: &Path) -> Result<Vec<String>, Trouble> {
     let unreadable = |folder: &Path, error: &std::io::Error| {
-        Trouble::new(
-            format!("cannot read {}: {error}", folder.display()),
-            "look at its permissions",
-        )
+        Trouble::new(format!("cannot read {}: {error}", folder.display()), "look at its permissions")
     };
     let (mut paths, mut folders) = (Vec::new(), vec![root.to_path_buf()]);
     while let Some(folder) = folders.pop() {
-        for entry in std::fs::read_dir(&folder)
-            .map_err(|error| unreadable(&folder, &error))?
-            .flatten()
-        {
+        for entry in std::fs::read_dir(&folder).map_err(|error| unreadable(&folder, &error))?.flatten() {
             let (place, name) = (entry.path(), entry.file_name());
-            let kind = entry
-                .file_type()
-                .map_err(|error| unreadable(&place, &error))?;
+            let kind = entry.file_type().map_err(|error| unreadable(&place, &error))?;
             if kind.is_dir() && !OUTSIDE.iter().any(|outside| name == *outside) {
                 folders.push(place);
             } else if kind.is_file()
@@ -106,16 +76,9 @@ mod tests {
 
     #[test]
     fn a_large_file_is_refused_and_the_largest_allowed_is_not() {
-        let file = |bytes| File {
-            path: "x.bin".to_owned(),
-            bytes,
-            text: None,
-        };
+        let file = |bytes| File { path: "x.bin".to_owned(), bytes, text: None };
         assert!(too_large(&file(FILE_BYTES_MAX)).is_none());
-        assert!(
-            too_large(&file(FILE_BYTES_MAX + 1))
-                .is_some_and(|said| said.starts_with("x.bin: 524289 bytes"))
-        );
+        assert!(too_large(&file(FILE_BYTES_MAX + 1)).is_some_and(|said| said.starts_with("x.bin: 524289 bytes")));
     }
 
     #[test]
@@ -123,10 +86,6 @@ mod tests {
         let repo = Repo::find().expect("a checkout");
         let walked = walk(&repo.root).expect("a readable tree");
         assert!(walked.iter().any(|path| path == "xtask/src/tidy/files.rs"));
-        assert!(
-            !walked
-                .iter()
-                .any(|path| path.starts_with("target/") || path.starts_with(".git/"))
-        );
+        assert!(!walked.iter().any(|path| path.starts_with("target/") || path.starts_with(".git/")));
     }
 }

@@ -25,10 +25,7 @@ pub(crate) fn check(path: &str, text: &str) -> Vec<String> {
     for (number, line) in text.lines().enumerate() {
         let line = line.to_lowercase();
         for word in FOREIGN.iter().filter(|word| line.contains(**word)) {
-            findings.push(format!(
-                "{path}:{}: `{word}` is not about the project",
-                number + 1
-            ));
+            findings.push(format!("{path}:{}: `{word}` is not about the project", number + 1));
         }
     }
     findings
@@ -52,14 +49,8 @@ pub(crate) fn dead_links(path: &str, text: &str, files: &[File]) -> Vec<String> 
             }
             let wanted = joined(path, target);
             let folder = format!("{}/", wanted.trim_end_matches('/'));
-            if !files
-                .iter()
-                .any(|file| file.path == wanted || file.path.starts_with(&folder))
-            {
-                findings.push(format!(
-                    "{path}:{}: the link to `{target}` leads nowhere",
-                    number + 1
-                ));
+            if !files.iter().any(|file| file.path == wanted || file.path.starts_with(&folder)) {
+                findings.push(format!("{path}:{}: the link to `{target}` leads nowhere", number + 1));
             }
         }
     }
@@ -91,18 +82,10 @@ mod tests {
         for word in FOREIGN {
             let line = format!("good line\n// see {} for it\n", word.to_uppercase());
             let found = check("docs/formats.md", &line);
-            assert!(
-                found
-                    .iter()
-                    .any(|finding| finding.starts_with("docs/formats.md:2: ")),
-                "{word}: {found:?}"
-            );
+            assert!(found.iter().any(|finding| finding.starts_with("docs/formats.md:2: ")), "{word}: {found:?}");
         }
         assert_eq!(
-            check(
-                "README.md",
-                "An agent or a model never sees a credential: work/life, shared designs.\n"
-            ),
+            check("README.md", "An agent or a model never sees a credential: work/life, shared designs.\n"),
             Vec::<String>::new()
         );
     }
@@ -110,19 +93,10 @@ mod tests {
     #[test]
     fn links_lead_to_files_or_folders_of_the_tree() {
         let tree = ["docs/formats.md", "README.md", "threat-model/models/a.md"];
-        let files: Vec<File> = tree
-            .iter()
-            .map(|path| File {
-                path: (*path).to_owned(),
-                bytes: 0,
-                text: None,
-            })
-            .collect();
+        let files: Vec<File> =
+            tree.iter().map(|path| File { path: (*path).to_owned(), bytes: 0, text: None }).collect();
         let good = "[a](formats.md#2) [b](../README.md) [c](../threat-model) [d](https://example.org/x) [e](#here)\n```\n[f](no.md)\n```\n";
-        assert_eq!(
-            dead_links("docs/more.md", good, &files),
-            Vec::<String>::new()
-        );
+        assert_eq!(dead_links("docs/more.md", good, &files), Vec::<String>::new());
         for bad in ["[a](README.md)", "[a](../docs/format.md)", "[a](../threat)"] {
             assert_eq!(dead_links("docs/more.md", bad, &files).len(), 1, "{bad}");
         }
