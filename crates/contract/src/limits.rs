@@ -103,6 +103,8 @@ limits! {
 
     /// Bytes of the plaintext of one credential.
     CREDENTIAL_BYTES_MAX: usize = 64 * 1024;
+    /// Bytes of one value of a sealing context (2.a.3).
+    CONTEXT_VALUE_BYTES_MAX: usize = 64 * 1024;
     /// Bytes of one CLV2 blob (2.a.2).
     BLOB_BYTES_MAX: usize = 1024 * 1024;
     /// Bytes of one v1 envelope's ciphertext.
