@@ -68,7 +68,7 @@ pub(crate) async fn other_host_stray(
 }
 
 fn guard(shared: &Shared, peer: &Peer, headers: &HeaderMap) -> Result<(), StatusCode> {
-    if !peer.address.ip().to_canonical().is_loopback() {
+    if !peer.is_loopback() {
         return Err(StatusCode::NOT_FOUND);
     }
     let wanted = format!("Bearer {}", shared.control_token);
@@ -84,4 +84,28 @@ fn record(shared: &Shared, other_host: bool, method: &Method, target: String, he
     let header_names = seen::header_names(headers);
     let http_method = method.to_string();
     shared.record_stray(Stray { other_host, http_method, target, credential, header_names, body_bytes });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::credential::Credential;
+    use crate::switches::Switches;
+    use std::net::SocketAddr;
+
+    #[test]
+    fn the_right_token_from_afar_finds_nothing() {
+        let shared = Shared::new(Credential::None, "t".to_owned(), String::new(), Switches::default());
+        let headers = HeaderMap::from_iter([(AUTHORIZATION, "Bearer t".parse().expect("a header value"))]);
+        let from = |address: &str| {
+            let address: SocketAddr = address.parse().expect("an address");
+            guard(&shared, &Peer::new(address, Arc::default()), &headers)
+        };
+        for near in ["127.0.0.1:1", "[::1]:1", "[::ffff:127.0.0.1]:1"] {
+            from(near).expect("this machine");
+        }
+        for far in ["192.0.2.7:1", "[2001:db8::1]:1", "[::ffff:192.0.2.7]:1"] {
+            assert_eq!(from(far), Err(StatusCode::NOT_FOUND), "{far}");
+        }
+    }
 }

@@ -27,11 +27,20 @@ pub(crate) struct Line {
 /// Who is at the other end of a connection, and the means to cut it.
 #[derive(Clone)]
 pub(crate) struct Peer {
-    pub(crate) address: SocketAddr,
+    address: SocketAddr,
     cut: Arc<AtomicBool>,
 }
 
 impl Peer {
+    pub(crate) fn new(address: SocketAddr, cut: Arc<AtomicBool>) -> Peer {
+        Peer { address, cut }
+    }
+
+    /// Whether the other end is this very machine.
+    pub(crate) fn is_loopback(&self) -> bool {
+        self.address.ip().to_canonical().is_loopback()
+    }
+
     /// From now on nothing is read from this connection or written to it; it ends.
     pub(crate) fn cut(&self) {
         self.cut.store(true, Ordering::SeqCst);
@@ -65,7 +74,7 @@ impl Listener for Wire {
 
 impl Connected<IncomingStream<'_, Wire>> for Peer {
     fn connect_info(stream: IncomingStream<'_, Wire>) -> Peer {
-        Peer { address: *stream.remote_addr(), cut: Arc::clone(&stream.io().cut) }
+        Peer::new(*stream.remote_addr(), Arc::clone(&stream.io().cut))
     }
 }
 
