@@ -1,0 +1,4 @@
+//! The public client against the service: its requests, its order and its refusals, over plain http on loopback.
+
+#[path = "public_client/refusals.rs"]
+mod refusals;
