@@ -1,0 +1,14 @@
+//! Lists the device's connections, from its own copy when the service does not answer.
+
+use crate::app::App;
+use crate::error::CliError;
+use crate::output::Outcome;
+
+/// Arguments of the command.
+#[derive(Debug, Clone, clap::Args)]
+pub struct Args {}
+
+/// Runs the command.
+pub async fn run(_app: &App, _args: &Args) -> Result<Outcome, CliError> {
+    Err(CliError::internal("being written"))
+}

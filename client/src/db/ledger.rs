@@ -1,0 +1,14 @@
+//! The ledger of calls made from this device. A call whose outcome is not known is never repeated blindly.
+
+use super::Db;
+use crate::error::CliError;
+use sqlx::Row as _;
+
+impl Db {
+    /// How many calls have an outcome that nobody knows.
+    pub async fn count_uncertain(&mut self) -> Result<u64, CliError> {
+        let count: i64 =
+            sqlx::query("SELECT count(*) FROM invocation WHERE state = 'uncertain'").fetch_one(&mut self.connection).await?.try_get(0)?;
+        Ok(u64::try_from(count).unwrap_or(0))
+    }
+}
