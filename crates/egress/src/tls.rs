@@ -74,10 +74,10 @@ impl Refused {
 
     /// Finds the refusal in an error of rustls.
     pub(crate) fn find(error: &rustls::Error) -> Option<&Self> {
-        match error {
-            rustls::Error::InvalidCertificate(CertificateError::Other(OtherError(inner))) => inner.downcast_ref(),
-            _ => None,
+        if let rustls::Error::InvalidCertificate(CertificateError::Other(OtherError(inner))) = error {
+            return inner.downcast_ref();
         }
+        None
     }
 }
 
@@ -159,13 +159,15 @@ impl ServerCertVerifier for ByRoots {
 }
 
 fn reason_of(error: &rustls::Error) -> String {
-    match error {
-        rustls::Error::InvalidCertificate(CertificateError::UnknownIssuer) => "unknown issuer".to_owned(),
-        rustls::Error::InvalidCertificate(CertificateError::Expired | CertificateError::ExpiredContext { .. }) => "expired".to_owned(),
-        rustls::Error::InvalidCertificate(CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. }) => {
-            "made for another name".to_owned()
-        }
-        other => other.to_string(),
+    let rustls::Error::InvalidCertificate(reason) = error else { return error.to_string() };
+    if matches!(reason, CertificateError::UnknownIssuer) {
+        "unknown issuer".to_owned()
+    } else if matches!(reason, CertificateError::Expired | CertificateError::ExpiredContext { .. }) {
+        "expired".to_owned()
+    } else if matches!(reason, CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. }) {
+        "made for another name".to_owned()
+    } else {
+        error.to_string()
     }
 }
 
