@@ -103,6 +103,12 @@ limits! {
 
     /// Bytes of the plaintext of one credential.
     CREDENTIAL_BYTES_MAX: usize = 64 * 1024;
+    /// Bytes of one typed secret (it travels in one header line).
+    CREDENTIAL_SECRET_BYTES_MAX: usize = 16 * 1024;
+    /// Characters of the name of a header that carries a secret.
+    CREDENTIAL_HEADER_NAME_CHARS_MAX: usize = 100;
+    /// Header lines of one credential of the public client.
+    CREDENTIAL_HEADERS_MAX: usize = 32;
     /// Bytes of one value of a sealing context (2.a.3).
     CONTEXT_VALUE_BYTES_MAX: usize = 64 * 1024;
     /// Bytes of one CLV2 blob (2.a.2).
@@ -120,6 +126,18 @@ limits! {
     UPSTREAM_BYTES_MAX: usize = 16 * 1024 * 1024;
     /// Events of one answer stream of an MCP server.
     UPSTREAM_EVENTS_MAX: usize = 10_000;
+    /// Bytes of an MCP server's refusal that are looked at.
+    UPSTREAM_REFUSAL_BYTES_MAX: usize = 64 * 1024;
+    /// Characters of an MCP server's error text that are kept.
+    UPSTREAM_MESSAGE_CHARS_MAX: usize = 2000;
+    /// Requests of an MCP server's own that are declined in one answer.
+    UPSTREAM_REQUESTS_MAX: usize = 8;
+    /// Bytes of an MCP session id.
+    UPSTREAM_SESSION_ID_BYTES_MAX: usize = 1024;
+    /// Bytes of a cursor of tools/list.
+    UPSTREAM_CURSOR_BYTES_MAX: usize = 8 * 1024;
+    /// Bytes of an argument that is mirrored into a header.
+    PARAM_HEADER_BYTES_MAX: usize = 8 * 1024;
     /// Seconds one MCP call may take.
     UPSTREAM_CALL_S_MAX: u64 = 120;
     /// Seconds one connect to a foreign host may take.

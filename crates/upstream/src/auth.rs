@@ -48,7 +48,7 @@ impl Auth {
         }
         // EXPOSE: to a look at its characters.
         let usable = self.with_value(|value| {
-            let fits = (1..=limits::UPSTREAM_CREDENTIAL_BYTES_MAX).contains(&value.len());
+            let fits = (1..=limits::CREDENTIAL_SECRET_BYTES_MAX).contains(&value.len());
             fits && value.trim() == value && value.bytes().all(|byte| byte == b' ' || byte.is_ascii_graphic())
         });
         if usable == Some(false) { Err(UpstreamError::BadCredential) } else { Ok(()) }
@@ -95,7 +95,7 @@ fn header_name(name: &str) -> Result<HeaderName, UpstreamError> {
     if TAKEN.contains(&lower.as_str()) || TAKEN_PREFIXES.iter().any(|prefix| lower.starts_with(prefix)) {
         return Err(bad("that header already means something else"));
     }
-    if lower.len() > limits::UPSTREAM_HEADER_NAME_BYTES_MAX {
+    if lower.len() > limits::CREDENTIAL_HEADER_NAME_CHARS_MAX {
         return Err(bad("it is too long"));
     }
     HeaderName::from_bytes(lower.as_bytes()).map_err(|_| bad("it is no header name"))
