@@ -41,7 +41,7 @@ mod sealed {
 /// ```compile_fail
 /// use collie_seal::context::BlobContext;
 /// struct Mine;
-/// impl BlobContext for Mine { const BLOB: collie_contract::blob::BlobType = collie_contract::blob::BlobType::DeviceLocal; }
+/// impl BlobContext for Mine { const BLOB: contract::blob::BlobType = contract::blob::BlobType::DeviceLocal; }
 /// fn uses(_: impl BlobContext) {}
 /// # let _ = Mine;
 /// ```
@@ -58,7 +58,7 @@ pub trait BlobContext: sealed::Sealed {
 /// The row of `cred.device_direct`: everything a sealed credential belongs to.
 ///
 /// ```
-/// use collie_contract::{Digest, blob::SecretKind, ids::*};
+/// use contract::{Digest, blob::SecretKind, ids::*};
 /// # let (dep, ws, conn, dev) = (DeploymentId::from_random([1; 16]), WorkspaceId::from_random([2; 16]), ConnectionId::from_random([3; 16]), DeviceId::from_random([4; 16]));
 /// # let digest = Digest::of(&[b"x"]);
 /// let row = collie_seal::context::CredentialRow {
@@ -70,7 +70,7 @@ pub trait BlobContext: sealed::Sealed {
 /// ```
 /// The same without its review does not compile:
 /// ```compile_fail
-/// use collie_contract::{Digest, blob::SecretKind, ids::*};
+/// use contract::{Digest, blob::SecretKind, ids::*};
 /// # let (dep, ws, conn, dev) = (DeploymentId::from_random([1; 16]), WorkspaceId::from_random([2; 16]), ConnectionId::from_random([3; 16]), DeviceId::from_random([4; 16]));
 /// # let digest = Digest::of(&[b"x"]);
 /// let row = collie_seal::context::CredentialRow {

@@ -76,13 +76,13 @@ impl HeaderLine {
 /// A credential in memory.
 ///
 /// ```
-/// let token = collie_seal::Credential::static_bearer(&collie_sign::Secret::new(String::from("s3cret"))).map_err(|_| ())?;
+/// let token = collie_seal::Credential::static_bearer(&sign::Secret::new(String::from("s3cret"))).map_err(|_| ())?;
 /// let shown = format!("{:?}", token.kind());
 /// # let _ = shown;
 /// # Ok::<(), ()>(())
 /// ```
 /// ```compile_fail
-/// let token = collie_seal::Credential::static_bearer(&collie_sign::Secret::new(String::from("s3cret"))).map_err(|_| ())?;
+/// let token = collie_seal::Credential::static_bearer(&sign::Secret::new(String::from("s3cret"))).map_err(|_| ())?;
 /// let shown = format!("{:?}", token);
 /// # let _ = shown;
 /// # Ok::<(), ()>(())

@@ -208,10 +208,10 @@ pub enum CredentialOpenError {
 /// It cannot be made without opening:
 ///
 /// ```
-/// fn digest(opened: &collie_seal::OpenedCredential) -> &collie_contract::Digest { opened.review_digest() }
+/// fn digest(opened: &collie_seal::OpenedCredential) -> &contract::Digest { opened.review_digest() }
 /// ```
 /// ```compile_fail
-/// fn digest(opened: &collie_seal::OpenedCredential) -> &collie_contract::Digest { &opened.review_digest }
+/// fn digest(opened: &collie_seal::OpenedCredential) -> &contract::Digest { &opened.review_digest }
 /// ```
 #[must_use = "an opened credential that nobody uses should not have been opened"]
 pub struct OpenedCredential {

@@ -111,13 +111,13 @@ impl ObjectName {
 ///
 /// ```
 /// use collie_seal::v1::{V1Connection, V1Key, open_v1};
-/// use collie_contract::credential::EnvelopeV1;
+/// use contract::credential::EnvelopeV1;
 /// fn read(key: &V1Key, proof: &V1Connection, envelope: &EnvelopeV1) { let _ = open_v1(key, proof, envelope); }
 /// ```
 /// ```compile_fail
 /// use collie_seal::v1::{V1Connection, V1Key, open_v1};
-/// use collie_contract::credential::EnvelopeV1;
-/// fn read(key: &V1Key, proof: &collie_contract::connection::ConnectionRow, envelope: &EnvelopeV1) { let _ = open_v1(key, proof, envelope); }
+/// use contract::credential::EnvelopeV1;
+/// fn read(key: &V1Key, proof: &contract::connection::ConnectionRow, envelope: &EnvelopeV1) { let _ = open_v1(key, proof, envelope); }
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct V1Connection {

@@ -74,12 +74,12 @@ impl From<SignatureError> for SignedError {
 ///
 /// ```
 /// use collie_sign::{Signed, Verified};
-/// use collie_contract::review::ReviewRecord;
+/// use contract::review::ReviewRecord;
 /// fn effects(review: &Verified<ReviewRecord>) -> usize { review.body().tools.len() }
 /// ```
 /// ```compile_fail
 /// use collie_sign::{Signed, Verified};
-/// use collie_contract::review::ReviewRecord;
+/// use contract::review::ReviewRecord;
 /// fn effects(review: &Signed<ReviewRecord>) -> usize { review.body().tools.len() }
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
