@@ -113,9 +113,15 @@ impl Server {
 
 /// The guard's own process.
 pub(crate) fn watch() -> ExitCode {
+    undo_at_the_end_of(std::io::stdin().lock());
+    ExitCode::SUCCESS
+}
+
+/// Waits until the pipe closes, then undoes what is still owed.
+fn undo_at_the_end_of(pipe: impl BufRead) {
     let mut running = 0_u32;
     let mut owed = Vec::new();
-    for line in std::io::stdin().lock().lines().map_while(Result::ok) {
+    for line in pipe.lines().map_while(Result::ok) {
         if let Some(process) = line.strip_prefix("child\t") {
             running = process.parse().unwrap_or(0);
         } else if let Some(server) = Server::from_line(&line) {
@@ -128,7 +134,6 @@ pub(crate) fn watch() -> ExitCode {
     for server in owed {
         server.undo();
     }
-    ExitCode::SUCCESS
 }
 
 #[cfg(test)]
@@ -142,5 +147,26 @@ mod tests {
             assert_eq!(Server::from_line(&server.to_line()), Some(server));
         }
         assert_eq!(Server::from_line("child\t12"), None);
+    }
+
+    #[test]
+    fn when_the_pipe_closes_the_program_ends_and_the_folder_is_gone() {
+        use std::os::unix::process::ExitStatusExt;
+        let folder = std::env::temp_dir().join(format!("collie-guard-test-{}", std::process::id()));
+        std::fs::create_dir_all(folder.join("data")).expect("a folder");
+        let server = Server { user: None, pg_ctl: "true".into(), folder: folder.clone() };
+        let mut child = Command::new("sleep").arg("600").spawn().expect("it starts");
+        undo_at_the_end_of(format!("{}\nchild\t{}\n", server.to_line(), child.id()).as_bytes());
+        assert_eq!(child.wait().expect("it ended").signal(), Some(15));
+        assert!(!folder.exists());
+    }
+
+    #[test]
+    fn a_program_that_has_ended_is_left_alone() {
+        let mut child = Command::new("sleep").arg("600").spawn().expect("it starts");
+        undo_at_the_end_of(format!("child\t{}\nchild\t0\n", child.id()).as_bytes());
+        assert_eq!(child.try_wait().expect("it runs"), None);
+        child.kill().expect("it runs");
+        child.wait().expect("it ended");
     }
 }
