@@ -41,6 +41,8 @@ labels! {
     TOKEN_BROWSER_SESSION = b"collie.token.browser.v2\0";
     /// Stored form of a pairing's device code.
     TOKEN_DEVICE_CODE = b"collie.token.device-code.v2\0";
+    /// Token of a form inside one browser session.
+    TOKEN_FORM = b"collie.token.form.v2\0";
     /// Stored form of an owner link's token.
     TOKEN_OWNER_LINK = b"collie.token.owner-link.v2\0";
     /// Stored form of a pairing's user code.

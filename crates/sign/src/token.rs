@@ -113,6 +113,12 @@ impl TokenKey {
         TokenMac(Digest::from_bytes(self.hmac(&[labels::TOKEN_USER_CODE, &code.0])))
     }
 
+    /// What a page's form must carry: `hex(HMAC(token key, "collie.token.form.v2\0" ‖ cookie))`. Only a page that was made for this session knows it, and it does not give the cookie back.
+    #[must_use]
+    pub fn derive_form_token(&self, cookie: &str) -> Secret<String> {
+        Secret::new(contract::digest::hex(&self.hmac(&[labels::TOKEN_FORM, cookie.as_bytes()])))
+    }
+
     /// `"collie_rt_" ‖ family ‖ "." ‖ n ‖ "." ‖ b64u(HMAC(K_family, "collie.rt.v2\0" ‖ n))`, the same for the same n: a lost answer can be given again, and no token is stored (2.e).
     #[must_use]
     pub fn derive_refresh(&self, family: &FamilyId, n: u64) -> Secret<String> {

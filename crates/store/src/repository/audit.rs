@@ -19,6 +19,7 @@ statements! {
         "INSERT INTO audit_event (log_id, seq, at_ms, actor_kind, actor, kind, body) VALUES ($1, $2, $3, $4, $5, $6, $7)";
     Read "audit_event" LIST_EVENTS =
         "SELECT log_id, seq, at_ms, actor_kind, actor, kind, body FROM audit_event WHERE log_id = $1 AND seq > $2 ORDER BY seq LIMIT $3";
+    Read "audit_event" FIND_KIND = "SELECT log_id FROM audit_event WHERE log_id = $1 AND kind = $2 ORDER BY seq LIMIT 1";
 }
 
 /// One written event.
@@ -41,6 +42,13 @@ impl ReadTx {
     pub async fn list_audit_events(&mut self, log: &AuditLog, after_seq: u64) -> Result<Vec<AuditRecord>, StoreError> {
         let rows = self.list(&LIST_EVENTS, bind![log.as_str(), after_seq, limits::AUDIT_PAGE_MAX]).await?;
         rows.iter().map(AuditRecord::try_from).collect()
+    }
+}
+
+impl ReadTx {
+    /// Whether an event of this kind was ever written into the log. Reads the log from its start.
+    pub async fn has_audit_event(&mut self, log: &AuditLog, kind: &str) -> Result<bool, StoreError> {
+        Ok(self.find(&FIND_KIND, bind![log.as_str(), kind]).await?.is_some())
     }
 }
 
