@@ -40,6 +40,15 @@ CREATE TABLE high_water (
   credential_commit  TEXT    NOT NULL           -- b64u commitment of that payload blob, empty before the first
 ) STRICT;
 
+-- Keys of the account's devices as the service lists them, to check signatures offline.
+CREATE TABLE directory_device (
+  device_id  TEXT PRIMARY KEY,
+  public_key TEXT    NOT NULL,                  -- b64u
+  name       TEXT    NOT NULL,
+  revoked_at INTEGER NOT NULL,                  -- Unix seconds, 0 while it stands
+  stored_ms  INTEGER NOT NULL
+) STRICT;
+
 -- Calls made from this device. Outlives the copy and the session: a call is never repeated blindly.
 CREATE TABLE invocation (
   connection_id   TEXT    NOT NULL,

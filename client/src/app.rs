@@ -83,10 +83,22 @@ pub struct Service<'a> {
     pub profile: Profile,
 }
 
-impl Service<'_> {
+impl<'a> Service<'a> {
+    /// A service by its folder and profile.
+    #[must_use]
+    pub const fn new(app: &'a App, folder: ServiceDir, profile: Profile) -> Self {
+        Self { app, folder, profile }
+    }
+
     /// The signed way to the service. Nothing is sent yet.
     pub fn api(&self) -> Result<Api, CliError> {
         Api::new(self.app, &self.folder, &self.profile)
+    }
+
+    /// Time and chance.
+    #[must_use]
+    pub const fn door(&self) -> Door {
+        self.app.door
     }
 
     /// The local database.

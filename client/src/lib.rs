@@ -7,8 +7,11 @@ pub mod commands;
 pub mod db;
 pub mod door;
 pub mod error;
+pub mod opening;
 pub mod output;
+pub mod pairing;
 pub mod prompt;
+pub mod sealing;
 pub mod state;
 
 use cli::Invocation;

@@ -66,6 +66,12 @@ impl Output {
         self.json
     }
 
+    /// Whether a person looks at what is printed.
+    #[must_use]
+    pub fn is_for_a_person(self) -> bool {
+        !self.json && std::io::stdout().is_terminal()
+    }
+
     /// Says something that a person must read while the command goes on. With `--json` it goes to standard error.
     pub fn say(self, line: &str) {
         if self.json { to_stderr(&text::visible(line)) } else { to_stdout(&text::visible(line)) }

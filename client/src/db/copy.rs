@@ -243,6 +243,20 @@ impl Db {
             .await?;
         Ok(done.rows_affected() == 1)
     }
+
+    /// Stores a sealed secret of the device in place of the one that is there.
+    pub async fn replace_local_secret(&mut self, name: &str, sealed: &[u8], now_ms: u64) -> Result<(), CliError> {
+        sqlx::query(
+            "INSERT INTO local_secret (name, sealed, stored_ms) VALUES ($1, $2, $3)
+             ON CONFLICT (name) DO UPDATE SET sealed = excluded.sealed, stored_ms = excluded.stored_ms",
+        )
+        .bind(name)
+        .bind(sealed)
+        .bind(signed(now_ms))
+        .execute(&mut self.connection)
+        .await?;
+        Ok(())
+    }
 }
 
 fn read_row(row: &SqliteRow) -> Result<ConnectionRow, CliError> {

@@ -1,6 +1,7 @@
 //! The device's database: its sealed copy of connections and the ledger of its calls. One SQLite file per service; holds no key and nothing opened.
 
 pub mod copy;
+pub mod directory;
 pub mod ledger;
 
 use crate::error::CliError;

@@ -79,6 +79,15 @@ pub fn replace(path: &Path, bytes: &[u8], nonce: [u8; 8]) -> Result<(), CliError
     sync_parent(path)
 }
 
+/// Moves a file to another name, atomically, in place of what is there. Nothing happens where there is none.
+pub fn rename(from: &Path, to: &Path) -> Result<(), CliError> {
+    match std::fs::rename(from, to) {
+        Ok(()) => sync_parent(to),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
+        Err(error) => Err(trouble("move", from, &error)),
+    }
+}
+
 /// Removes a file; says whether there was one.
 pub fn remove(path: &Path) -> Result<bool, CliError> {
     match std::fs::remove_file(path) {

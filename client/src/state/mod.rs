@@ -1,5 +1,6 @@
 //! What a device keeps on disk: one folder per service, so that keys, tokens and copies of two services never meet. Never touches the files of the public client.
 
+pub mod accounts;
 pub mod device_key;
 pub mod files;
 pub mod forget;

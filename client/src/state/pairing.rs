@@ -2,6 +2,7 @@
 
 use super::{ServiceDir, files};
 use crate::error::CliError;
+use crate::pairing::NewDevice;
 use contract::device::PairingStarted;
 use contract::{Json, cjson};
 use sign::Secret;
@@ -13,6 +14,8 @@ pub struct Pairing {
     pub device_name: String,
     /// Fingerprint of the pinned certificate, or empty.
     pub server_fingerprint: String,
+    /// b64u of the key that is to be bound.
+    pub public_key: String,
     /// What is polled with.
     pub device_code: Secret<String>,
     /// The proof that this device started it.
@@ -32,10 +35,11 @@ const PAIRING: &str = "pairing.json";
 impl Pairing {
     /// A pairing that the service has just started.
     #[must_use]
-    pub fn new(started: PairingStarted, verifier: Secret<String>, device_name: &str, server_fingerprint: &str, now_s: u64) -> Self {
+    pub fn new(started: PairingStarted, verifier: Secret<String>, device: NewDevice<'_>, now_s: u64) -> Self {
         Self {
-            device_name: device_name.to_owned(),
-            server_fingerprint: server_fingerprint.to_owned(),
+            device_name: device.name.to_owned(),
+            server_fingerprint: device.server_fingerprint.to_owned(),
+            public_key: device.public_key.b64u(),
             device_code: Secret::new(started.device_code),
             verifier,
             user_code: started.user_code,
@@ -53,6 +57,7 @@ impl Pairing {
             Json::from_members([
                 ("device_name", self.device_name.as_str().into()),
                 ("server_fingerprint", self.server_fingerprint.as_str().into()),
+                ("public_key", self.public_key.as_str().into()),
                 ("device_code", device_code.into()),
                 ("verifier", verifier.into()),
                 ("user_code", self.user_code.as_str().into()),
@@ -71,6 +76,7 @@ impl Pairing {
         Some(Self {
             device_name: text("device_name")?,
             server_fingerprint: text("server_fingerprint")?,
+            public_key: text("public_key")?,
             device_code: Secret::new(text("device_code")?),
             verifier: Secret::new(text("verifier")?),
             user_code: text("user_code")?,
@@ -93,8 +99,9 @@ impl ServiceDir {
         files::replace(&self.file(PAIRING), &pairing.text(), self.nonce())
     }
 
-    /// Forgets the pairing.
+    /// Forgets the pairing and its key, if that is not in its place yet.
     pub fn remove_pairing(&self) -> Result<bool, CliError> {
+        self.remove_pairing_key()?;
         files::remove(&self.file(PAIRING))
     }
 }
