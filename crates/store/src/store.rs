@@ -119,6 +119,32 @@ impl Store {
         &self.backend
     }
 
+    /// A setting of the writer's own connection.
+    #[cfg(test)]
+    pub(crate) async fn writer_pragma(&self, name: &'static str) -> String {
+        match self.backend() {
+            Backend::Sqlite { writer, .. } => writer.pragma(name).await,
+            Backend::Postgres { .. } => String::new(),
+        }
+    }
+
+    /// Commits that the SQLite writer has made.
+    #[cfg(test)]
+    pub(crate) fn group_commits(&self) -> u64 {
+        match self.backend() {
+            Backend::Sqlite { writer, .. } => writer.commits(),
+            Backend::Postgres { .. } => 0,
+        }
+    }
+
+    /// Waits until this many bodies wait for the SQLite writer.
+    #[cfg(test)]
+    pub(crate) async fn wait_for_queue(&self, bodies: usize) {
+        if let Backend::Sqlite { writer, .. } = self.backend() {
+            writer.wait_for_queue(bodies).await;
+        }
+    }
+
     /// A store at another isolation level: the must-fail control of the write-skew test.
     #[cfg(test)]
     pub(crate) async fn open_postgres_at(url: &str, begin: Begin) -> Result<Self, StoreError> {

@@ -82,6 +82,23 @@ impl Writer {
     }
 
     #[cfg(test)]
+    pub(crate) async fn pragma(&self, name: &str) -> String {
+        use sqlx::Row as _;
+        let mut turn = self.wait_turn().await.expect("the writer runs").expect("a group begins");
+        let row = sqlx::query(sqlx::AssertSqlSafe(format!("SELECT CAST({name} AS TEXT) FROM pragma_{name}")))
+            .fetch_one(&mut *turn.link)
+            .await;
+        row.expect("a setting").get(0)
+    }
+
+    #[cfg(test)]
+    pub(crate) async fn wait_for_queue(&self, bodies: usize) {
+        while self.queue.max_capacity() - self.queue.capacity() < bodies {
+            tokio::task::yield_now().await;
+        }
+    }
+
+    #[cfg(test)]
     pub(crate) fn commits(&self) -> u64 {
         self.commits.load(std::sync::atomic::Ordering::SeqCst)
     }

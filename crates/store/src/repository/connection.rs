@@ -39,10 +39,11 @@ statements! {
         concat!(columns!(), visible!(), "AND c.status <> 'revoked' ORDER BY c.created_at_ms, c.id LIMIT $3");
     Read "connection" FIND_RAW_MANIFEST = concat!("SELECT c.id, c.raw_manifest, c.raw_digest FROM connection c ", visible!(), "AND c.id = $3");
     Read "connection" COUNT_CONNECTIONS = "SELECT COUNT(*) AS number FROM connection WHERE workspace_id = $1 AND status <> 'revoked'";
-    Read "connection" COUNT_MANIFEST_BYTES = concat!(
-        "SELECT COALESCE(CAST(SUM(OCTET_LENGTH(c.manifest)) AS BIGINT), 0) AS number FROM connection c ",
-        visible!(), "AND c.status <> 'revoked'"
-    );
+    // What a row weighs in a list answer; 1200 bytes stand for its ids, digests and words.
+    Read "connection" COUNT_ROW_BYTES =
+        "SELECT COALESCE(CAST(SUM(OCTET_LENGTH(manifest) + OCTET_LENGTH(COALESCE(review, '')) + OCTET_LENGTH(name) + OCTET_LENGTH(endpoint) + 1200)
+         AS BIGINT), 0) AS number FROM connection
+         WHERE workspace_id = $1 AND status <> 'revoked' AND scope = $3 AND (scope = 'project' OR user_id = $2)";
     Read "connection" FIND_TAKEN = "SELECT id FROM connection WHERE workspace_id = $1 AND id = $2";
     Write "connection" INSERT_CONNECTION =
         "INSERT INTO connection (workspace_id, id, user_id, name, scope, project_id, profile, endpoint, manifest, manifest_digest, status, allowed_effects,
@@ -208,9 +209,9 @@ impl ReadTx {
         Ok(manifest.zip(row.optional_digest("raw_digest")?))
     }
 
-    /// Bytes of all v1 rows that the viewer's list would hold; the list must fit one answer.
-    pub async fn count_manifest_bytes(&mut self, viewer: &Viewer) -> Result<u64, StoreError> {
-        self.count(&COUNT_MANIFEST_BYTES, bind![&viewer.workspace_id, &viewer.user_id]).await
+    /// Bytes that the rows of one scope take in a list answer: the viewer's own personal connections, or those of all projects of the workspace.
+    pub async fn count_row_bytes(&mut self, viewer: &Viewer, scope: Scope) -> Result<u64, StoreError> {
+        self.count(&COUNT_ROW_BYTES, bind![&viewer.workspace_id, &viewer.user_id, scope.as_str()]).await
     }
 }
 
@@ -327,7 +328,11 @@ impl Tx {
         now_ms: i64,
     ) -> Result<Drift, StoreError> {
         let standing = self.find_connection(viewer, id).await?.ok_or(StoreError::NotVisible { what: "connection" })?;
-        let about_standing = standing.review.as_ref().is_some_and(|review| review.digest == *seen.review_digest);
+        // A review of the public client has no digest of its own; its digest of the rows names it.
+        let about_standing = match &standing.review {
+            Some(review) => review.digest == *seen.review_digest,
+            None => standing.reviewed_digest.as_ref() == Some(seen.review_digest),
+        };
         if standing.status != Status::Active || !about_standing || standing.reviewed_raw_digest.as_ref() == Some(seen.raw_digest) {
             return Ok(Drift::NothingToDo);
         }
