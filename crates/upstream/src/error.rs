@@ -146,8 +146,8 @@ impl UpstreamError {
     }
 }
 
-/// Parse error, invalid request, no such method, invalid parameters; header mismatch, missing capability, unsupported version.
-const BEFORE_ACTING: &[i64] = &[-32700, -32600, -32601, -32602, -32020, -32021, -32022];
+/// Parse error, invalid request, no such method, invalid parameters; header mismatch, missing capability, unsupported version; the person has to confirm at a URL first (2025-11-25).
+const BEFORE_ACTING: &[i64] = &[-32700, -32600, -32601, -32602, -32020, -32021, -32022, -32042];
 
 /// A status by which a server refuses to act. Not 408 and 499 (it gave up in the middle), 409 (perhaps because it has acted already), 424.
 const fn refuses(status: u16) -> bool {

@@ -11,11 +11,12 @@ pub(crate) enum SseError {
     TooManyEvents { max: usize },
 }
 
-/// Cuts a stream of bytes into the data of its events. Event types, ids and retry times are not used by us.
+/// Cuts a stream of bytes into the data of its `message` events. Events of another type, ids and retry times are not used by us.
 pub(crate) struct Events {
     line: Vec<u8>,
     data: Vec<u8>,
     has_data: bool,
+    is_message: bool,
     after_cr: bool,
     at_start: bool,
     count: usize,
@@ -31,6 +32,7 @@ impl Events {
             line: Vec::new(),
             data: Vec::new(),
             has_data: false,
+            is_message: true,
             after_cr: false,
             at_start: true,
             count: 0,
@@ -73,18 +75,24 @@ impl Events {
             Some(colon) => (line.get(..colon).unwrap_or_default(), line.get(colon + 1..).unwrap_or_default()),
             None => (line.as_slice(), &[][..]),
         };
-        if field == b"data" {
-            if self.has_data {
-                self.data.push(b'\n');
+        let value = value.strip_prefix(b" ").unwrap_or(value);
+        match field {
+            b"data" => {
+                if self.has_data {
+                    self.data.push(b'\n');
+                }
+                self.data.extend_from_slice(value);
+                self.has_data = true;
             }
-            self.data.extend_from_slice(value.strip_prefix(b" ").unwrap_or(value));
-            self.has_data = true;
+            b"event" => self.is_message = value.is_empty() || value == b"message",
+            _ => {}
         }
         Ok(None)
     }
 
     fn end_event(&mut self) -> Result<Option<Vec<u8>>, SseError> {
         let data = std::mem::take(&mut self.data);
+        let is_message = std::mem::replace(&mut self.is_message, true);
         if !std::mem::replace(&mut self.has_data, false) {
             return Ok(None);
         }
@@ -92,7 +100,7 @@ impl Events {
         if self.count > self.events_max {
             return Err(SseError::TooManyEvents { max: self.events_max });
         }
-        Ok(Some(data))
+        Ok(is_message.then_some(data))
     }
 }
 
@@ -122,6 +130,8 @@ mod tests {
             ("data:\ndata:\n\n", vec!["\n"]),
             (": comment\nid: 1\nevent: message\nretry: 5\nunknown\ndata: a\n\n", vec!["a"]),
             ("event: nothing\n\n\n\ndata: a\n\ndata: b\n\n", vec!["a", "b"]),
+            ("event: other\ndata: a\n\ndata: b\n\n", vec!["b"]),
+            ("event: other\nevent: message\ndata: a\n\nevent:\ndata: b\n\n", vec!["a", "b"]),
             ("data: cut off\n", vec![]),
             ("data: cut off", vec![]),
             ("Data: a\n\n data: b\n\n", vec![]),
