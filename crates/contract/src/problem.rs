@@ -108,6 +108,8 @@ codes! {
     DeviceSelf = "device.self", 409, Conflict;
     /// The account has this device already.
     DeviceExists = "device.exists", 409, Conflict;
+    /// The device's own check found something broken.
+    DoctorRed = "doctor.red", 0, Failed;
     /// It may have happened; look before doing it again.
     EffectUncertain = "effect.uncertain", 0, Uncertain;
     /// One call is under way under this key.
@@ -160,6 +162,8 @@ codes! {
     RoleForbidden = "role.forbidden", 403, Forbidden;
     /// The last owner stays.
     LastOwner = "role.last_owner", 409, Conflict;
+    /// This nonce sealed something before; sealing again makes another one.
+    SealNonceReused = "seal.nonce_reused", 409, Integrity;
     /// The key does not open what is there.
     WrongKey = "seal.wrong_key", 0, Integrity;
     /// The session's time is over.
