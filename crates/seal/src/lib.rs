@@ -1,15 +1,5 @@
 //! Sealing on devices: canonical contexts, the CLV2 envelope, the person's sealing key and its text form, and the public client's frozen envelope. The only room that opens; it makes no randomness, reads no clock and does no I/O.
 #![deny(clippy::expect_used, clippy::panic, clippy::indexing_slicing, clippy::string_slice)]
-#![cfg_attr(
-    test,
-    expect(
-        clippy::expect_used,
-        clippy::panic,
-        clippy::indexing_slicing,
-        clippy::string_slice,
-        reason = "a test may stop at the first surprise"
-    )
-)]
 
 pub mod clv2;
 pub mod context;

@@ -1,4 +1,4 @@
-//! Secrets that never leave the device (type 15): the public client's key, and a credential that is typed but not yet sealed. Sealed under the person's key, bound to this device.
+//! Secrets that never leave the device (type 15): the public client's key, a credential that is typed but not yet sealed, and the recorded answer of a call. Sealed under the person's key, bound to this device.
 
 use crate::{
     clv2::{self, OpenError, SealError, SealRandom},
@@ -9,6 +9,7 @@ use crate::{
     v1::V1Key,
 };
 use contract::{
+    Digest,
     blob::{ClaimedBlob, SecretKind},
     ids::{ConnectionId, DeploymentId, DeviceId, WorkspaceId},
 };
@@ -20,6 +21,8 @@ const VERSION: u64 = 1;
 const V1_KEY: &str = "v1_key";
 /// Row id of a credential that waits for its review.
 const DRAFT: &str = "draft";
+/// Beginning of the row id of a call's recorded answer.
+const CALL: &str = "call:";
 
 /// The device a local secret belongs to.
 #[derive(Clone, Copy)]
@@ -76,6 +79,58 @@ pub fn open_draft(
     let claimed = ClaimedBlob::parse(blob).map_err(|_| OpenError)?;
     let plaintext: Secret<Vec<u8>> = clv2::open(usk.local_key(), &draft_context(usk, place, draft, kind), VERSION, &claimed)?;
     Credential::from_plaintext(kind, &plaintext).ok_or(OpenError)
+}
+
+/// The call that a recorded answer belongs to.
+#[derive(Clone, Copy)]
+pub struct CallPlace<'a> {
+    /// The connection.
+    pub connection: &'a ConnectionId,
+    /// Digest that names the call on this device.
+    pub call: &'a Digest,
+}
+
+/// Seals the recorded answer of a call.
+pub fn seal_call_answer(
+    usk: &UserSealingKey,
+    place: LocalPlace<'_>,
+    call: CallPlace<'_>,
+    answer: &Secret<Vec<u8>>,
+    random: SealRandom,
+) -> Result<Vec<u8>, SealError> {
+    let row_id = call_row_id(call);
+    clv2::seal(usk.local_key(), &call_context(usk, place, call, &row_id), VERSION, answer, random)
+}
+
+/// Opens the recorded answer of a call.
+pub fn open_call_answer(
+    usk: &UserSealingKey,
+    place: LocalPlace<'_>,
+    call: CallPlace<'_>,
+    blob: &[u8],
+) -> Result<Secret<Vec<u8>>, OpenError> {
+    let claimed = ClaimedBlob::parse(blob).map_err(|_| OpenError)?;
+    let row_id = call_row_id(call);
+    clv2::open(usk.local_key(), &call_context(usk, place, call, &row_id), VERSION, &claimed)
+}
+
+fn call_row_id(call: CallPlace<'_>) -> String {
+    format!("{CALL}{}", call.call.hex())
+}
+
+fn call_context<'a>(usk: &UserSealingKey, place: LocalPlace<'a>, call: CallPlace<'a>, row_id: &'a str) -> DeviceLocalContext<'a> {
+    DeviceLocalContext {
+        deployment: place.deployment,
+        workspace: place.workspace,
+        connection: Some(call.connection),
+        endpoint: "",
+        issuer: "",
+        client_id: "",
+        secret_kind: SecretKind::None,
+        row_id,
+        author_device: place.device,
+        usk_gen: usk.generation(),
+    }
 }
 
 fn v1_key_context<'a>(usk: &UserSealingKey, place: LocalPlace<'a>) -> DeviceLocalContext<'a> {

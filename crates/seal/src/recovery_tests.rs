@@ -1,4 +1,5 @@
 //! Tests of the key text; nothing here is product code.
+#![expect(clippy::string_slice, reason = "the text is ASCII, and a test may stop at the first surprise")]
 
 use super::*;
 use proptest::prelude::*;
