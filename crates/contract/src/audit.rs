@@ -283,6 +283,17 @@ events! {
         /// As what.
         role: Role,
     },
+    /// A project member's role changed.
+    ProjectMemberRoleChanged = "project.member_role_changed" {
+        /// Which.
+        project_id: ProjectId,
+        /// Whose.
+        user_id: UserId,
+        /// Before.
+        from: Role,
+        /// After.
+        to: Role,
+    },
     /// A used refresh token came again, so its whole family ended.
     SessionFamilyRevoked = "session.family_revoked" {
         /// Which.

@@ -92,6 +92,8 @@ limits! {
     MANIFEST_BYTES_MAX: usize = 2 * 1024 * 1024;
     /// Canonical bytes of the v1 projection of one manifest (all connections of a workspace must fit one list reply).
     MANIFEST_V1_BYTES_MAX: usize = 1024 * 1024;
+    /// Bytes of all rows of one person's own connections in a workspace, and again of all its projects' connections: both fit one list answer.
+    CONNECTION_ROWS_BYTES_MAX: usize = 1_900_000;
     /// Characters of a tool name.
     TOOL_NAME_CHARS_MAX: usize = 128;
     /// Characters of a tool description in the v1 projection.
@@ -117,6 +119,12 @@ limits! {
     V1_ENVELOPE_BYTES_MAX: usize = 1024 * 1024;
     /// Operations of one sync push.
     PUSH_OPERATIONS_MAX: usize = 500;
+    /// Characters of a sync operation's id, exactly.
+    OPERATION_ID_CHARS: usize = 32;
+    /// Characters of a sync object's id: an id, with what the public client appends to a conflict's sibling.
+    OBJECT_ID_CHARS_MAX: usize = 512;
+    /// Characters of a sync object's type.
+    OBJECT_TYPE_CHARS_MAX: usize = 80;
     /// Events of one sync pull page.
     PULL_EVENTS_MAX: u64 = 500;
 
