@@ -1,7 +1,7 @@
 //! Opening a database of either engine at the schema this program knows. Never opens one that another program wrote.
 
 use crate::{
-    engine::{Begin, Writer},
+    engine::{Begin, Bounds, Writer},
     error::{EngineFault, StoreError},
 };
 use contract::limits;
@@ -49,6 +49,7 @@ impl fmt::Debug for StoreConfig {
 #[derive(Clone)]
 pub struct Store {
     backend: Arc<Backend>,
+    body_max: Duration,
 }
 
 pub(crate) enum Backend {
@@ -69,7 +70,7 @@ impl Store {
             StoreConfig::Sqlite { path } => open_sqlite(&path).await?,
             StoreConfig::Postgres { url } => open_postgres(&url, Begin::SERIALIZABLE).await?,
         };
-        Ok(Self { backend: Arc::new(backend) })
+        Ok(Self::new(backend))
     }
 
     /// `sqlite` or `postgres`, for status pages.
@@ -115,8 +116,23 @@ impl Store {
         }
     }
 
+    fn new(backend: Backend) -> Self {
+        Self { backend: Arc::new(backend), body_max: Duration::from_secs(limits::STORE_BODY_S_MAX) }
+    }
+
+    pub(crate) const fn bounds(&self, operation: &'static str) -> Bounds {
+        Bounds { operation, body_max: self.body_max }
+    }
+
     pub(crate) fn backend(&self) -> &Backend {
         &self.backend
+    }
+
+    /// The same store with another patience.
+    #[cfg(test)]
+    pub(crate) fn with_body_max(mut self, body_max: Duration) -> Self {
+        self.body_max = body_max;
+        self
     }
 
     /// A setting of the writer's own connection.
@@ -148,7 +164,7 @@ impl Store {
     /// A store at another isolation level: the must-fail control of the write-skew test.
     #[cfg(test)]
     pub(crate) async fn open_postgres_at(url: &str, begin: Begin) -> Result<Self, StoreError> {
-        Ok(Self { backend: Arc::new(open_postgres(url, begin).await?) })
+        Ok(Self::new(open_postgres(url, begin).await?))
     }
 }
 

@@ -7,7 +7,7 @@ mod tx;
 mod writer;
 
 pub(crate) use row::Row;
-pub(crate) use run::Begin;
+pub(crate) use run::{Begin, Bounds};
 pub(crate) use statement::{Access, Value, bind, statements};
 pub(crate) use statement::Statement;
 pub use statement::Upkeep;

@@ -46,6 +46,13 @@ impl Begin {
     }
 }
 
+/// What a body runs under: its name for errors and its longest time.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Bounds {
+    pub(crate) operation: &'static str,
+    pub(crate) body_max: Duration,
+}
+
 /// How one attempt ended.
 enum Attempt<T, E> {
     Done(Result<T, E>),
@@ -70,8 +77,8 @@ impl Store {
         let mut last = StoreError::Contention { operation };
         for attempt in 0..attempts_max {
             let ended = match self.backend() {
-                Backend::Sqlite { writer, .. } => run_sqlite(writer, operation, &body).await,
-                Backend::Postgres { pool, begin } => run_postgres(pool, begin.text(attempt), operation, &body).await,
+                Backend::Sqlite { writer, .. } => run_sqlite(writer, self.bounds(operation), &body).await,
+                Backend::Postgres { pool, begin } => run_postgres(pool, begin.text(attempt), self.bounds(operation), &body).await,
             };
             match ended {
                 Attempt::Done(answer) => return answer,
@@ -90,8 +97,8 @@ impl Store {
     {
         for attempt in 0..limits::STORE_CONTENTION_ATTEMPTS_MAX {
             let ended = match self.backend() {
-                Backend::Sqlite { readers, .. } => return read_sqlite(readers, operation, &body).await,
-                Backend::Postgres { pool, .. } => read_postgres(pool, Begin::READ_ONLY.text(attempt), operation, &body).await,
+                Backend::Sqlite { readers, .. } => return read_sqlite(readers, self.bounds(operation), &body).await,
+                Backend::Postgres { pool, .. } => read_postgres(pool, Begin::READ_ONLY.text(attempt), self.bounds(operation), &body).await,
             };
             if let Attempt::Done(answer) = ended {
                 return answer;
@@ -101,19 +108,20 @@ impl Store {
     }
 }
 
-async fn run_sqlite<T, E, F, Fut>(writer: &Writer, operation: &'static str, body: &F) -> Attempt<T, E>
+async fn run_sqlite<T, E, F, Fut>(writer: &Writer, bounds: Bounds, body: &F) -> Attempt<T, E>
 where
     F: Fn(Tx) -> Fut,
     Fut: Future<Output = Result<Committed<T>, E>> + Send,
     E: From<StoreError>,
 {
+    let operation = bounds.operation;
     let Turn { link, report, verdict } = match writer.wait_turn().await {
         Ok(Ok(turn)) => turn,
         Ok(Err(fault)) => return Attempt::Again(StoreError::Engine(fault)),
         Err(closed) => return Attempt::Done(Err(E::from(closed))),
     };
     let home = Arc::new(Home::default());
-    let outcome = bounded(operation, body(Tx::new(operation, Link::SqliteWriter(link), Arc::clone(&home)))).await;
+    let outcome = bounded(bounds, body(Tx::new(operation, Link::SqliteWriter(link), Arc::clone(&home)))).await;
     let answer = outcome.map(released);
     let Some(link) = home.take_link() else {
         return Attempt::Done(Err(E::from(StoreError::Spoiled { operation })));
@@ -128,48 +136,51 @@ where
     }
 }
 
-async fn run_postgres<T, E, F, Fut>(pool: &PgPool, begin: &'static str, operation: &'static str, body: &F) -> Attempt<T, E>
+async fn run_postgres<T, E, F, Fut>(pool: &PgPool, begin: &'static str, bounds: Bounds, body: &F) -> Attempt<T, E>
 where
     F: Fn(Tx) -> Fut,
     Fut: Future<Output = Result<Committed<T>, E>> + Send,
     E: From<StoreError>,
 {
+    let operation = bounds.operation;
     let tx = match pool.begin_with(begin).await {
         Ok(tx) => tx,
         Err(error) => return ended_by(&error, operation),
     };
     let home = Arc::new(Home::default());
-    let outcome = bounded(operation, body(Tx::new(operation, Link::Postgres(tx), Arc::clone(&home)))).await;
+    let outcome = bounded(bounds, body(Tx::new(operation, Link::Postgres(tx), Arc::clone(&home)))).await;
     finish_postgres(&home, operation, outcome.map(released)).await
 }
 
-async fn read_postgres<T, E, F, Fut>(pool: &PgPool, begin: &'static str, operation: &'static str, body: &F) -> Attempt<T, E>
+async fn read_postgres<T, E, F, Fut>(pool: &PgPool, begin: &'static str, bounds: Bounds, body: &F) -> Attempt<T, E>
 where
     F: Fn(ReadTx) -> Fut,
     Fut: Future<Output = Result<T, E>> + Send,
     E: From<StoreError>,
 {
+    let operation = bounds.operation;
     let tx = match pool.begin_with(begin).await {
         Ok(tx) => tx,
         Err(error) => return ended_by(&error, operation),
     };
     let home = Arc::new(Home::default());
-    let outcome = bounded(operation, body(ReadTx::new(operation, Link::Postgres(tx), Arc::clone(&home)))).await;
+    let outcome = bounded(bounds, body(ReadTx::new(operation, Link::Postgres(tx), Arc::clone(&home)))).await;
     let Some(Link::Postgres(tx)) = home.take_link() else {
         return Attempt::Done(Err(E::from(StoreError::Spoiled { operation })));
     };
     finish_read(&home, tx, operation, outcome).await
 }
 
-async fn read_sqlite<T, E, F, Fut>(readers: &SqlitePool, operation: &'static str, body: &F) -> Result<T, E>
+async fn read_sqlite<T, E, F, Fut>(readers: &SqlitePool, bounds: Bounds, body: &F) -> Result<T, E>
 where
     F: Fn(ReadTx) -> Fut,
     Fut: Future<Output = Result<T, E>> + Send,
     E: From<StoreError>,
 {
+    let operation = bounds.operation;
     let tx = readers.begin().await.map_err(StoreError::from)?;
     let home = Arc::new(Home::default());
-    bounded(operation, body(ReadTx::new(operation, Link::SqliteReader(tx), home))).await
+    bounded(bounds, body(ReadTx::new(operation, Link::SqliteReader(tx), home))).await
 }
 
 /// Commits what the body kept, or only what it read: even a refusal must not rest on a snapshot that never was.
@@ -223,9 +234,9 @@ fn released<T>(committed: Committed<T>) -> T {
 }
 
 /// A body that hangs must not hold the writer, or a row lock, for ever.
-async fn bounded<T, E: From<StoreError>>(operation: &'static str, body: impl Future<Output = Result<T, E>>) -> Result<T, E> {
-    match tokio::time::timeout(Duration::from_secs(limits::STORE_BODY_S_MAX), body).await {
+async fn bounded<T, E: From<StoreError>>(bounds: Bounds, body: impl Future<Output = Result<T, E>>) -> Result<T, E> {
+    match tokio::time::timeout(bounds.body_max, body).await {
         Ok(outcome) => outcome,
-        Err(_) => Err(E::from(StoreError::TooSlow { operation })),
+        Err(_) => Err(E::from(StoreError::TooSlow { operation: bounds.operation })),
     }
 }
