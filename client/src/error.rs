@@ -16,13 +16,15 @@ pub struct CliError {
     pub hint: Option<String>,
     /// More for machines; an object.
     pub details: Json,
+    /// What people see before the error: the command's own findings.
+    pub lines: Vec<String>,
 }
 
 impl CliError {
     /// An error with a code and a sentence.
     #[must_use]
     pub fn new(code: Code, message: impl Into<String>) -> Self {
-        Self { code, message: message.into(), hint: None, details: Json::object() }
+        Self { code, message: message.into(), hint: None, details: Json::object(), lines: Vec::new() }
     }
 
     /// Says what to do.
@@ -36,6 +38,13 @@ impl CliError {
     #[must_use]
     pub fn details(mut self, details: Json) -> Self {
         self.details = details;
+        self
+    }
+
+    /// Adds lines for people, shown before the error.
+    #[must_use]
+    pub fn lines(mut self, lines: Vec<String>) -> Self {
+        self.lines = lines;
         self
     }
 

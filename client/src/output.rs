@@ -125,6 +125,9 @@ impl Output {
                 ),
             ])));
         } else {
+            for line in &error.lines {
+                to_stdout(&text::visible(line));
+            }
             to_stderr(&format!("{} {}", self.paint("31", "Collie Online error:"), text::visible(&error.message)));
             if let Some(hint) = &error.hint {
                 to_stderr(&format!("hint: {}", text::visible(hint)));

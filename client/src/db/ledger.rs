@@ -11,4 +11,14 @@ impl Db {
             sqlx::query("SELECT count(*) FROM invocation WHERE state = 'uncertain'").fetch_one(&mut self.connection).await?.try_get(0)?;
         Ok(u64::try_from(count).unwrap_or(0))
     }
+
+    /// Calls whose outcome nobody knows, oldest first, as tool and connection.
+    pub async fn list_uncertain(&mut self) -> Result<Vec<String>, CliError> {
+        let rows = sqlx::query("SELECT tool, connection_id, idempotency_key FROM invocation WHERE state = 'uncertain' ORDER BY created_ms")
+            .fetch_all(&mut self.connection)
+            .await?;
+        rows.iter()
+            .map(|row| Ok(format!("{} on {} (key {})", row.try_get::<&str, _>(0)?, row.try_get::<&str, _>(1)?, row.try_get::<&str, _>(2)?)))
+            .collect()
+    }
 }
