@@ -94,7 +94,9 @@ impl FromStr for AllowHost {
         let mut touched = RANGES.iter().filter(|range| overlaps(&range.net, &net));
         let fits = match touched.next() {
             None => is_public_net(&net),
-            Some(range) => lift_of(range.why) == Lift::ByAllowHost && range.net.contains(&net) && touched.next().is_none(),
+            Some(range) => {
+                lift_of(range.why) == Lift::ByAllowHost && range.net.contains(&net) && touched.next().is_none()
+            }
         };
         if fits { Ok(Self(net)) } else { Err(AllowHostError::TooWide) }
     }
@@ -318,7 +320,9 @@ mod tests {
 
     #[test]
     fn public_addresses_pass() {
-        for text in ["1.1.1.1", "8.8.8.8", "100.63.255.255", "100.128.0.0", "172.15.0.1", "172.32.0.1", "2606:4700:4700::1111"] {
+        for text in
+            ["1.1.1.1", "8.8.8.8", "100.63.255.255", "100.128.0.0", "172.15.0.1", "172.32.0.1", "2606:4700:4700::1111"]
+        {
             assert_eq!(Guard::default().check(Reach::Guarded, address(text)), Ok(()), "{text}");
         }
     }
@@ -343,7 +347,18 @@ mod tests {
 
     #[test]
     fn what_reaches_beyond_one_private_network_cannot_be_allowed() {
-        for text in ["0.0.0.0/0", "::/0", "127.0.0.0/8", "127.0.0.1", "169.254.169.254", "::ffff:0:0/96", "10.0.0.0/7", "ff00::/8", "4000::/3", "fc00::/6"] {
+        for text in [
+            "0.0.0.0/0",
+            "::/0",
+            "127.0.0.0/8",
+            "127.0.0.1",
+            "169.254.169.254",
+            "::ffff:0:0/96",
+            "10.0.0.0/7",
+            "ff00::/8",
+            "4000::/3",
+            "fc00::/6",
+        ] {
             assert_eq!(text.parse::<AllowHost>(), Err(AllowHostError::TooWide), "{text}");
         }
         for text in ["", "example.com", "10.0.0.0/33", "10.0.0"] {

@@ -47,7 +47,8 @@ impl Route {
             Host::Ipv4(address) => vec![IpAddr::V4(*address)],
             Host::Ipv6(address) => vec![IpAddr::V6(*address)],
             Host::Domain(name) => {
-                let found = self.resolver.resolve(name).await.map_err(|_| EgressError::Unresolved { host: self.name() })?;
+                let found =
+                    self.resolver.resolve(name).await.map_err(|_| EgressError::Unresolved { host: self.name() })?;
                 found.into_iter().take(limits::RESOLVED_ADDRESSES_MAX).collect()
             }
         };
@@ -73,12 +74,14 @@ impl Route {
         let tcp = self.connect_first(&addresses).await?;
         let Some(config) = &self.tls else { return Ok(Stream::Plain(tcp)) };
         let name = self.server_name()?;
-        let tls = TlsConnector::from(Arc::clone(config)).connect(name, tcp).await.map_err(|error| self.tls_error(&error))?;
+        let tls =
+            TlsConnector::from(Arc::clone(config)).connect(name, tcp).await.map_err(|error| self.tls_error(&error))?;
         Ok(Stream::Tls(Box::new(tls)))
     }
 
     async fn connect_first(&self, addresses: &[IpAddr]) -> Result<TcpStream, EgressError> {
-        let share = Duration::from_secs(limits::CONNECT_S_MAX) / u32::try_from(addresses.len().clamp(1, 4)).unwrap_or(4);
+        let share =
+            Duration::from_secs(limits::CONNECT_S_MAX) / u32::try_from(addresses.len().clamp(1, 4)).unwrap_or(4);
         let mut reason = io::ErrorKind::AddrNotAvailable;
         for address in addresses {
             let vetted = SocketAddr::new(*address, self.port);
@@ -100,7 +103,9 @@ impl Route {
     fn check_peer(&self, vetted: SocketAddr, peer: io::Result<SocketAddr>) -> Result<(), EgressError> {
         match peer {
             Ok(peer) if peer == vetted => self.check(peer.ip()),
-            Ok(_) | Err(_) => Err(EgressError::Unreachable { host: self.name(), reason: io::ErrorKind::AddrNotAvailable }),
+            Ok(_) | Err(_) => {
+                Err(EgressError::Unreachable { host: self.name(), reason: io::ErrorKind::AddrNotAvailable })
+            }
         }
     }
 
@@ -205,7 +210,8 @@ mod tests {
             resolver: Arc::new(SystemResolver),
             tls: None,
         };
-        let [public, other, private] = ["8.8.8.8:443", "8.8.4.4:443", "10.0.0.1:443"].map(|text| text.parse().expect("an address"));
+        let [public, other, private] =
+            ["8.8.8.8:443", "8.8.4.4:443", "10.0.0.1:443"].map(|text| text.parse().expect("an address"));
         assert_eq!(route.check_peer(public, Ok(public)), Ok(()));
         assert!(matches!(route.check_peer(public, Ok(other)), Err(EgressError::Unreachable { .. })));
         assert!(matches!(route.check_peer(public, Ok(private)), Err(EgressError::Unreachable { .. })));

@@ -10,7 +10,10 @@ pub(crate) struct Deadline(Pin<Box<Sleep>>);
 
 impl Deadline {
     /// Starts to run now.
-    #[expect(clippy::disallowed_methods, reason = "the one timer of this crate; its callers cap it by `contract::limits`")]
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "the one timer of this crate; its callers cap it by `contract::limits`"
+    )]
     pub(crate) fn after(total: Duration) -> Self {
         Self(Box::pin(tokio::time::sleep(total)))
     }

@@ -13,12 +13,14 @@ use contract::limits;
 use http::{HeaderValue, Uri, header};
 use http_body_util::Full;
 use hyper_util::client::legacy::Client;
+use hyper_util::client::legacy::connect::capture_connection;
 use hyper_util::rt::{TokioExecutor, TokioTimer};
 use rustls::ClientConfig;
 use rustls::pki_types::CertificateDer;
 use std::error::Error as _;
 use std::fmt;
 use std::net::IpAddr;
+use std::pin::pin;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 use tokio::time::timeout;
@@ -67,7 +69,7 @@ struct Shared {
 }
 
 impl Egress {
-    /// A client with these settings. Reads nothing from the environment.
+    /// A client with these settings. Reads no proxy from the environment; the system's roots can be named there (`SSL_CERT_FILE`, `SSL_CERT_DIR`).
     #[must_use]
     pub fn new(settings: Settings) -> Self {
         Self(Arc::new(Shared { settings, roots: OnceLock::new() }))
@@ -79,7 +81,9 @@ impl Egress {
         if url.scheme() == "http" {
             return match trust {
                 Trust::Roots if is_loopback_name(&url) => self.destination(&url, Reach::LoopbackOnly, None),
-                Trust::Roots => Err(EgressError::BadUrl { what: "http is for this machine only (127.0.0.1, [::1], localhost)" }),
+                Trust::Roots => {
+                    Err(EgressError::BadUrl { what: "http is for this machine only (127.0.0.1, [::1], localhost)" })
+                }
                 Trust::Pinned(_) => Err(EgressError::BadUrl { what: "http has no certificate to pin" }),
             };
         }
@@ -95,8 +99,12 @@ impl Egress {
         let url = parse(url)?;
         if url.scheme() == "http" {
             return match self.0.settings.development {
-                Development::AllowLoopback if is_loopback_name(&url) => self.destination(&url, Reach::LoopbackOnly, None),
-                Development::AllowLoopback | Development::Off => Err(EgressError::BadUrl { what: "it must begin with https://" }),
+                Development::AllowLoopback if is_loopback_name(&url) => {
+                    self.destination(&url, Reach::LoopbackOnly, None)
+                }
+                Development::AllowLoopback | Development::Off => {
+                    Err(EgressError::BadUrl { what: "it must begin with https://" })
+                }
             };
         }
         self.destination(&url, Reach::Guarded, Some(self.roots()?))
@@ -112,9 +120,16 @@ impl Egress {
             Host::Domain(_) => None,
         };
         if let Some(address) = literal {
-            guard.check(reach, address).map_err(|range| EgressError::Denied { host: host.to_string(), address, range })?;
+            guard.check(reach, address).map_err(|range| EgressError::Denied {
+                host: host.to_string(),
+                address,
+                range,
+            })?;
         }
-        let port = url.port_or_known_default().filter(|port| *port != 0).ok_or(EgressError::BadUrl { what: "it has no port" })?;
+        let port = url
+            .port_or_known_default()
+            .filter(|port| *port != 0)
+            .ok_or(EgressError::BadUrl { what: "it has no port" })?;
         let route = Arc::new(Route { host, port, reach, guard, resolver: Arc::clone(&settings.resolver), tls });
         let pool = Client::builder(TokioExecutor::new())
             .pool_timer(TokioTimer::new())
@@ -175,13 +190,24 @@ impl Destination {
     /// Sends `request` and reads the head of the answer. Redirects, encodings and protocol upgrades are refused.
     pub async fn send(&self, request: Request) -> Result<Response, EgressError> {
         let limits = request.limits;
-        let request = self.assemble(request)?;
+        let mut request = self.assemble(request)?;
         let mut deadline = Deadline::after(limits.total);
-        // Connecting has its own, shorter limit, which ends first and says `Sent::No`.
-        let head_max = limits.head + Duration::from_secs(limits::CONNECT_S_MAX);
+        let mut connecting = capture_connection(&mut request);
+        let mut phase = Phase::Connect;
+        let exchange = async {
+            let mut answering = pin!(self.0.pool.request(request));
+            tokio::select! {
+                biased;
+                answer = &mut answering => return Some(answer),
+                _ = connecting.wait_for_connection_metadata() => phase = Phase::Head,
+            }
+            timeout(limits.head, answering).await.ok()
+        };
+        let answer = deadline.race(exchange).await;
         let late = |phase, max| EgressError::TimedOut { host: self.host(), phase, max };
-        let answer = deadline.race(timeout(head_max, self.0.pool.request(request))).await;
-        let answer = answer.ok_or_else(|| late(Phase::Whole, limits.total))?.map_err(|_| late(Phase::Head, limits.head))?;
+        // Without a connection nothing can have been sent, whichever limit came first.
+        let whole = if phase == Phase::Connect { Phase::Connect } else { Phase::Whole };
+        let answer = answer.ok_or_else(|| late(whole, limits.total))?.ok_or_else(|| late(Phase::Head, limits.head))?;
         let answer = answer.map_err(|error| self.failure(&error))?;
         self.refuse_detours(&answer)?;
         Ok(Response::new(self.host(), answer, limits, deadline))
@@ -211,12 +237,20 @@ impl Destination {
         if status.is_redirection() {
             return Err(EgressError::Redirected { host: self.host(), status });
         }
+        // hyper bounds what it buffers; a head that comes in one piece can be longer than that.
+        let head_bytes: usize = answer.headers().iter().map(|(name, value)| name.as_str().len() + value.len()).sum();
+        if head_bytes > limits::HEADER_BYTES_MAX {
+            return Err(EgressError::Malformed { host: self.host(), what: "its headers are larger than the limit" });
+        }
         if status.is_informational() {
             return Err(EgressError::Malformed { host: self.host(), what: "it switches protocols" });
         }
         let encoded = answer.headers().get_all(header::CONTENT_ENCODING).iter().any(|value| value != "identity");
         if encoded {
-            return Err(EgressError::Malformed { host: self.host(), what: "it encodes its answer, which was not asked for" });
+            return Err(EgressError::Malformed {
+                host: self.host(),
+                what: "it encodes its answer, which was not asked for",
+            });
         }
         Ok(())
     }
@@ -253,8 +287,9 @@ fn parse(text: &str) -> Result<Url, EgressError> {
     if text.chars().any(|c| c.is_control() || c.is_whitespace() || c == '\\') {
         return Err(bad("it has white space, a control character or a backslash"));
     }
-    let lower = text.get(..8).unwrap_or(text).to_ascii_lowercase();
-    if !lower.starts_with("https://") && !lower.starts_with("http://") {
+    let after_scheme =
+        text.split_once("://").filter(|(scheme, _)| ["https", "http"].contains(&&*scheme.to_ascii_lowercase()));
+    if after_scheme.is_none_or(|(_, rest)| rest.starts_with('/')) {
         return Err(bad("it must begin with https://"));
     }
     let url = Url::parse(text).map_err(|_| bad("it cannot be read"))?;

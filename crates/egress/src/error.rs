@@ -182,10 +182,14 @@ impl EgressError {
         match self {
             Self::BadUrl { .. } | Self::BadRequest { .. } => Fault::Caller,
             Self::Denied { .. } => Fault::Guard,
-            Self::Unresolved { .. } | Self::Unreachable { .. } | Self::TimedOut { .. } | Self::Broken { .. } => Fault::Network,
-            Self::Tls { .. } | Self::Untrusted { .. } | Self::Malformed { .. } | Self::TooLarge { .. } | Self::Redirected { .. } => {
-                Fault::Peer
+            Self::Unresolved { .. } | Self::Unreachable { .. } | Self::TimedOut { .. } | Self::Broken { .. } => {
+                Fault::Network
             }
+            Self::Tls { .. }
+            | Self::Untrusted { .. }
+            | Self::Malformed { .. }
+            | Self::TooLarge { .. }
+            | Self::Redirected { .. } => Fault::Peer,
         }
     }
 }

@@ -82,7 +82,8 @@ impl Request {
 
     /// Adds a header. Headers of the connection, cookies and encodings are refused.
     pub fn header(self, name: HeaderName, value: &str) -> Result<Self, EgressError> {
-        let value = HeaderValue::from_str(value).map_err(|_| EgressError::BadRequest { what: "a header value has a control character" })?;
+        let value = HeaderValue::from_str(value)
+            .map_err(|_| EgressError::BadRequest { what: "a header value has a control character" })?;
         self.insert(name, value)
     }
 
@@ -131,7 +132,10 @@ mod tests {
         }
         for value in ["a\r\nb: c", "a\nb", "a\0b", "a\u{7f}"] {
             assert!(request().header(header::ACCEPT, value).is_err(), "{value:?}");
-            assert!(request().secret_header(header::AUTHORIZATION, Zeroizing::new(value.as_bytes().to_vec())).is_err(), "{value:?}");
+            assert!(
+                request().secret_header(header::AUTHORIZATION, Zeroizing::new(value.as_bytes().to_vec())).is_err(),
+                "{value:?}"
+            );
         }
     }
 

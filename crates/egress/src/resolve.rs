@@ -21,6 +21,8 @@ pub struct SystemResolver;
 impl Resolver for SystemResolver {
     fn resolve(&self, host: &str) -> Resolving {
         let host = host.to_owned();
-        Box::pin(async move { Ok(tokio::net::lookup_host((host.as_str(), 0)).await?.map(|address| address.ip()).collect()) })
+        Box::pin(
+            async move { Ok(tokio::net::lookup_host((host.as_str(), 0)).await?.map(|address| address.ip()).collect()) },
+        )
     }
 }

@@ -77,7 +77,9 @@ impl Response {
     async fn frame(&mut self) -> Result<Option<Bytes>, EgressError> {
         let late = |phase, max| EgressError::TimedOut { host: self.host.clone(), phase, max };
         let next = self.deadline.race(timeout(self.limits.idle, self.body.frame())).await;
-        let frame = next.ok_or_else(|| late(Phase::Whole, self.limits.total))?.map_err(|_| late(Phase::Body, self.limits.idle))?;
+        let frame = next
+            .ok_or_else(|| late(Phase::Whole, self.limits.total))?
+            .map_err(|_| late(Phase::Body, self.limits.idle))?;
         let Some(frame) = frame else { return Ok(None) };
         let frame = frame.map_err(|_| EgressError::Broken { host: self.host.clone(), phase: Phase::Body })?;
         // Trailers are not used by any peer of ours.

@@ -38,7 +38,8 @@ impl FromStr for Fingerprint {
 
     /// Reads 64 hexadecimal digits in either case, with or without `sha256:` before them and colons between the bytes.
     fn from_str(text: &str) -> Result<Self, FingerprintError> {
-        let rest = text.get(..7).filter(|head| head.eq_ignore_ascii_case("sha256:")).map_or(text, |head| &text[head.len()..]);
+        let rest =
+            text.get(..7).filter(|head| head.eq_ignore_ascii_case("sha256:")).map_or(text, |head| &text[head.len()..]);
         let digits: Vec<u8> = match rest.split(':').collect::<Vec<_>>() {
             bytes if bytes.len() == 32 && bytes.iter().all(|byte| byte.len() == 2) => bytes.concat(),
             whole if whole.len() == 1 => rest.to_owned(),
@@ -47,8 +48,13 @@ impl FromStr for Fingerprint {
         .chars()
         .map(|digit| digit.to_digit(16).and_then(|value| u8::try_from(value).ok()).ok_or(FingerprintError))
         .collect::<Result<_, _>>()?;
-        let bytes: Vec<u8> = digits.chunks(2).map(|pair| pair.iter().fold(0, |byte, digit| (byte << 4) | digit)).collect();
-        <[u8; 32]>::try_from(bytes).ok().filter(|_| digits.len() == 64).map(|bytes| Self(Digest::from_bytes(bytes))).ok_or(FingerprintError)
+        let bytes: Vec<u8> =
+            digits.chunks(2).map(|pair| pair.iter().fold(0, |byte, digit| (byte << 4) | digit)).collect();
+        <[u8; 32]>::try_from(bytes)
+            .ok()
+            .filter(|_| digits.len() == 64)
+            .map(|bytes| Self(Digest::from_bytes(bytes)))
+            .ok_or(FingerprintError)
     }
 }
 
@@ -226,11 +232,24 @@ mod tests {
         let print = Fingerprint::of(b"certificate");
         let text = print.to_string();
         let hex = text.strip_prefix("sha256:").expect("begins so");
-        let colons = hex.as_bytes().chunks(2).map(|pair| String::from_utf8_lossy(pair).to_uppercase()).collect::<Vec<_>>().join(":");
+        let colons = hex
+            .as_bytes()
+            .chunks(2)
+            .map(|pair| String::from_utf8_lossy(pair).to_uppercase())
+            .collect::<Vec<_>>()
+            .join(":");
         for spelling in [text.clone(), hex.to_owned(), colons.clone(), format!("SHA256:{colons}")] {
             assert_eq!(spelling.parse(), Ok(print), "{spelling}");
         }
-        for bad in ["", "sha256:", &hex[1..], &format!("{hex}00"), &hex.replace(&hex[..1], "g"), &format!(":{hex}"), "sha256:é"] {
+        for bad in [
+            "",
+            "sha256:",
+            &hex[1..],
+            &format!("{hex}00"),
+            &hex.replace(&hex[..1], "g"),
+            &format!(":{hex}"),
+            "sha256:é",
+        ] {
             assert_eq!(bad.parse::<Fingerprint>(), Err(FingerprintError), "{bad}");
         }
     }

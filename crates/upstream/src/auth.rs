@@ -25,14 +25,47 @@ pub enum Auth {
 const AUTHORIZATION: HeaderName = HeaderName::from_static("authorization");
 
 /// Beginnings of names that are not free: this protocol's, browsers' and proxies' own.
-const TAKEN_PREFIXES: &[&str] = &["accept", "access-control-", "content-", "if-", "mcp-", "proxy-", "sec-", "x-forwarded-"];
+const TAKEN_PREFIXES: &[&str] =
+    &["accept", "access-control-", "content-", "if-", "mcp-", "proxy-", "sec-", "x-forwarded-"];
 
 /// Names that already mean something (RFC 9110, RFC 7239, RFC 6265, RFC 9111).
 const TAKEN: &[&str] = &[
-    "age", "alt-svc", "cache-control", "connection", "cookie", "cookie2", "date", "expect", "forwarded", "from", "host",
-    "http2-settings", "keep-alive", "last-event-id", "location", "max-forwards", "origin", "pragma", "range", "referer",
-    "set-cookie", "te", "traceparent", "tracestate", "baggage", "trailer", "transfer-encoding", "upgrade", "user-agent",
-    "vary", "via", "warning", "www-authenticate", "x-http-method-override", "x-method-override", "x-real-ip",
+    "age",
+    "alt-svc",
+    "cache-control",
+    "connection",
+    "cookie",
+    "cookie2",
+    "date",
+    "expect",
+    "forwarded",
+    "from",
+    "host",
+    "http2-settings",
+    "keep-alive",
+    "last-event-id",
+    "location",
+    "max-forwards",
+    "origin",
+    "pragma",
+    "range",
+    "referer",
+    "set-cookie",
+    "te",
+    "traceparent",
+    "tracestate",
+    "baggage",
+    "trailer",
+    "transfer-encoding",
+    "upgrade",
+    "user-agent",
+    "vary",
+    "via",
+    "warning",
+    "www-authenticate",
+    "x-http-method-override",
+    "x-method-override",
+    "x-real-ip",
 ];
 
 impl Auth {
@@ -90,7 +123,8 @@ impl Auth {
 }
 
 fn header_name(name: &str) -> Result<HeaderName, UpstreamError> {
-    let bad = |what| UpstreamError::BadHeaderName { name: contract::text::visible(name).chars().take(80).collect(), what };
+    let bad =
+        |what| UpstreamError::BadHeaderName { name: contract::text::visible(name).chars().take(80).collect(), what };
     let lower = name.to_ascii_lowercase();
     if TAKEN.contains(&lower.as_str()) || TAKEN_PREFIXES.iter().any(|prefix| lower.starts_with(prefix)) {
         return Err(bad("that header already means something else"));
@@ -108,9 +142,27 @@ mod tests {
     #[test]
     fn names_that_mean_something_else_are_refused() {
         for name in [
-            "Host", "connection", "Transfer-Encoding", "Content-Length", "content-type", "Accept", "Cookie", "Mcp-Session-Id",
-            "MCP-Protocol-Version", "mcp-anything", "Proxy-Authorization", "X-Forwarded-For", "Sec-Fetch-Site", "Origin", "", "a b",
-            "a:b", "a\r\nb", "é", "Last-Event-ID", "X-HTTP-Method-Override",
+            "Host",
+            "connection",
+            "Transfer-Encoding",
+            "Content-Length",
+            "content-type",
+            "Accept",
+            "Cookie",
+            "Mcp-Session-Id",
+            "MCP-Protocol-Version",
+            "mcp-anything",
+            "Proxy-Authorization",
+            "X-Forwarded-For",
+            "Sec-Fetch-Site",
+            "Origin",
+            "",
+            "a b",
+            "a:b",
+            "a\r\nb",
+            "é",
+            "Last-Event-ID",
+            "X-HTTP-Method-Override",
         ] {
             assert!(matches!(Auth::check_header_name(name), Err(UpstreamError::BadHeaderName { .. })), "{name}");
         }
@@ -125,7 +177,10 @@ mod tests {
             let auth = Auth::Bearer(Secret::new(value.to_owned()));
             assert_eq!(auth.check(), Err(UpstreamError::BadCredential), "{value:?}");
         }
-        assert_eq!(Auth::Header { name: "X-Key".to_owned(), value: Secret::new("Token a b".to_owned()) }.check(), Ok(()));
+        assert_eq!(
+            Auth::Header { name: "X-Key".to_owned(), value: Secret::new("Token a b".to_owned()) }.check(),
+            Ok(())
+        );
         assert_eq!(Auth::None.check(), Ok(()));
     }
 }

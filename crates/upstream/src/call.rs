@@ -51,17 +51,15 @@ impl Upstream {
     pub async fn call_tool(&mut self, call: ToolCall<'_>) -> Result<Answer, CallError> {
         let not_sent = |error| CallError { applied: Applied::No, error };
         let era = self.era_for_call().await.map_err(not_sent)?;
-        let (params, heading) = outgoing(era, call).map_err(|what| not_sent(UpstreamError::BadCall { what: what.to_owned() }))?;
+        let (params, heading) =
+            outgoing(era, call).map_err(|what| not_sent(UpstreamError::BadCall { what: what.to_owned() }))?;
         if era == Era::Sessions {
             self.ensure_session().await.map_err(not_sent)?;
         }
-        let result = self
-            .ask(era, METHOD, params, heading)
-            .await
-            .map_err(|failure| CallError {
-                applied: if failure.early { Applied::No } else { failure.error.applied() },
-                error: failure.error,
-            })?;
+        let result = self.ask(era, METHOD, params, heading).await.map_err(|failure| CallError {
+            applied: if failure.early { Applied::No } else { failure.error.applied() },
+            error: failure.error,
+        })?;
         let (result, redacted) = self.link.redactor.json(result);
         let outcome = outcome(era, result).map_err(|error| CallError { applied: Applied::Unknown, error })?;
         Ok(Answer { outcome, redacted })

@@ -163,7 +163,10 @@ mod tests {
         let rpc = |code, status| UpstreamError::Rpc { code, message: String::new(), status };
         let status = |status| UpstreamError::Status { status };
         let redirected = |code: u16| {
-            UpstreamError::Egress(EgressError::Redirected { host: "h".to_owned(), status: code.try_into().expect("a status") })
+            UpstreamError::Egress(EgressError::Redirected {
+                host: "h".to_owned(),
+                status: code.try_into().expect("a status"),
+            })
         };
         for (error, applied) in [
             (status(400), Applied::No),

@@ -61,7 +61,12 @@ impl Link {
         self.send(Method::DELETE, heading, None).await
     }
 
-    async fn send(&self, method: Method, heading: &Heading<'_>, message: Option<&Json>) -> Result<Response, UpstreamError> {
+    async fn send(
+        &self,
+        method: Method,
+        heading: &Heading<'_>,
+        message: Option<&Json>,
+    ) -> Result<Response, UpstreamError> {
         let mut request = Request::new(method, self.destination.target(), self.limits)
             .header(ACCEPT, "application/json, text/event-stream")?;
         if let Some(version) = heading.version {

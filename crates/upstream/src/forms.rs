@@ -100,7 +100,8 @@ fn spellings(text: &[u8], wanted: u8) -> impl Iterator<Item = usize> {
 
 /// Whether `text` begins with `digits` hexadecimal digits that stand for `wanted`.
 fn spelled(text: &[u8], digits: usize, wanted: u8) -> Option<usize> {
-    let value = text.get(..digits)?.iter().try_fold(0_u32, |value, byte| Some(value * 16 + char::from(*byte).to_digit(16)?))?;
+    let value =
+        text.get(..digits)?.iter().try_fold(0_u32, |value, byte| Some(value * 16 + char::from(*byte).to_digit(16)?))?;
     (value == u32::from(wanted)).then_some(digits)
 }
 

@@ -73,7 +73,8 @@ impl Upstream {
                 members.insert("_meta".to_owned(), rpc::stateless_meta());
             }
         }
-        let page = self.ask(era, method, params, Heading::stateless(method, None)).await.map_err(|failure| failure.error)?;
+        let page =
+            self.ask(era, method, params, Heading::stateless(method, None)).await.map_err(|failure| failure.error)?;
         match page.find("resultType") {
             Some(kind) if era == Era::Stateless && kind.as_str() != Some("complete") => {
                 Err(UpstreamError::malformed("a page that is not complete"))

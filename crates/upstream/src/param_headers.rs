@@ -52,7 +52,8 @@ fn collect<'a>(
     for (key, value) in members {
         match key.as_str() {
             ANNOTATION => {
-                let name = value.as_str().filter(|name| !name.is_empty()).ok_or("the tool names a header that cannot be")?;
+                let name =
+                    value.as_str().filter(|name| !name.is_empty()).ok_or("the tool names a header that cannot be")?;
                 if !matches!(schema.find_str("type"), Some("string" | "integer" | "boolean")) {
                     return Err("the tool wants something in a header that is no text, integer or boolean");
                 }

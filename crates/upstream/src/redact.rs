@@ -128,7 +128,10 @@ mod tests {
             (format!(r#"{{"[credential removed]":1,"a":["x {MARKER} y {MARKER}"]}}"#), true)
         );
         assert_eq!(clean("12345678", r#"{"pin":12345678}"#), (format!(r#"{{"pin":"{MARKER}"}}"#), true));
-        assert_eq!(clean(TOKEN, r#"{"a":[1.50,"tok-Zm9",null]}"#), (r#"{"a":[1.50,"tok-Zm9",null]}"#.to_owned(), false));
+        assert_eq!(
+            clean(TOKEN, r#"{"a":[1.50,"tok-Zm9",null]}"#),
+            (r#"{"a":[1.50,"tok-Zm9",null]}"#.to_owned(), false)
+        );
         assert_eq!(clean("", r#"{"a":""}"#), (r#"{"a":""}"#.to_owned(), false));
     }
 

@@ -54,7 +54,8 @@ impl Message {
 }
 
 fn read_error(error: &Json) -> Result<Body, UpstreamError> {
-    let code = error.find("code").and_then(Json::as_i64).ok_or_else(|| UpstreamError::malformed("an error without a code"))?;
+    let code =
+        error.find("code").and_then(Json::as_i64).ok_or_else(|| UpstreamError::malformed("an error without a code"))?;
     let message = error.find_str("message").unwrap_or_default().to_owned();
     Ok(Body::Error { code, message, data: error.find("data").cloned().unwrap_or(Json::Null) })
 }

@@ -44,10 +44,21 @@ impl Upstream {
     }
 
     /// As [`Upstream::new`], with lower limits for each exchange.
-    pub fn with_limits(destination: Destination, auth: Auth, expected: Option<Era>, limits: Limits) -> Result<Self, UpstreamError> {
+    pub fn with_limits(
+        destination: Destination,
+        auth: Auth,
+        expected: Option<Era>,
+        limits: Limits,
+    ) -> Result<Self, UpstreamError> {
         auth.check()?;
         let redactor = auth.redactor();
-        Ok(Self { link: Link { destination, auth, redactor, limits }, expected, found: None, session: None, last_id: 0 })
+        Ok(Self {
+            link: Link { destination, auth, redactor, limits },
+            expected,
+            found: None,
+            session: None,
+            last_id: 0,
+        })
     }
 
     /// The era that the server was found to speak, once it was asked.
@@ -90,7 +101,13 @@ impl Upstream {
     }
 
     /// Sends a request in the given era and reads its result; a session has a heading of its own. A session that the server has forgotten (404, so nothing happened) is made anew, once.
-    pub(crate) async fn ask(&mut self, era: Era, method: &str, params: Json, heading: Heading<'_>) -> Result<Json, Failure> {
+    pub(crate) async fn ask(
+        &mut self,
+        era: Era,
+        method: &str,
+        params: Json,
+        heading: Heading<'_>,
+    ) -> Result<Json, Failure> {
         match era {
             Era::Stateless => self.ask_stateless(&heading, method, params).await,
             Era::Sessions => {
@@ -170,7 +187,8 @@ impl Upstream {
 
     fn has_forgotten(&self, failure: &Failure) -> bool {
         let had_one = self.session.as_ref().is_some_and(|session| session.id.is_some());
-        had_one && matches!(failure.error, UpstreamError::Status { status: 404 } | UpstreamError::Rpc { status: 404, .. })
+        had_one
+            && matches!(failure.error, UpstreamError::Status { status: 404 } | UpstreamError::Rpc { status: 404, .. })
     }
 
     async fn ask_in_session(&mut self, method: &str, params: Json) -> Result<Json, Failure> {
@@ -279,6 +297,7 @@ fn instructions(result: &Json) -> Result<String, UpstreamError> {
 
 fn session_id(messages: &Messages) -> Result<Option<String>, UpstreamError> {
     let Some(id) = messages.header(SESSION.as_str()) else { return Ok(None) };
-    let usable = (1..=limits::UPSTREAM_SESSION_ID_BYTES_MAX).contains(&id.len()) && id.bytes().all(|byte| byte.is_ascii_graphic());
+    let usable = (1..=limits::UPSTREAM_SESSION_ID_BYTES_MAX).contains(&id.len())
+        && id.bytes().all(|byte| byte.is_ascii_graphic());
     if usable { Ok(Some(id.to_owned())) } else { Err(UpstreamError::malformed("an unusable session id")) }
 }

@@ -1,8 +1,8 @@
 //! Tool calls against a hostile server: every failure says whether the call can have been applied, and none is made twice.
 
+use crate::common::{TOKEN, call, client, destination, hasty, json, lab, lab_in, send_note, token};
 use collie_lab::{AnswerForm, Command, Echo, EchoForm, EchoPlace, Fault, FaultRule, Malformation, RedirectTarget};
 use collie_upstream::{Applied, MARKER, Outcome, ToolCall, Upstream, UpstreamError};
-use crate::common::{TOKEN, call, client, destination, hasty, json, lab, lab_in, send_note, token};
 use contract::Json;
 use contract::review::Era;
 use egress::{EgressError, Phase};
@@ -103,13 +103,18 @@ async fn an_unusable_answer_is_unknown() {
 #[tokio::test]
 async fn a_server_that_hangs_ends_at_the_limit() {
     for era in Era::ALL {
-        for fault in [Fault::HangBefore, Fault::HangAfter, Fault::EndlessEvents, Fault::Trickle { bytes: 1, pause_ms: 150 }] {
+        for fault in
+            [Fault::HangBefore, Fault::HangAfter, Fault::EndlessEvents, Fault::Trickle { bytes: 1, pause_ms: 150 }]
+        {
             let lab = lab_in(era).await;
             lab.fault(FaultRule::new(fault.clone()).on_method("tools/call")).expect("armed");
             let error = send_note(&mut hasty(&lab.mcp_url(), Some(era))).await.expect_err("no result");
             assert_eq!(error.applied, Applied::Unknown);
             let ended = matches!(&error.error, UpstreamError::Egress(EgressError::TimedOut { phase, .. }) if *phase != Phase::Connect)
-                || matches!(&error.error, UpstreamError::Malformed { .. } | UpstreamError::Egress(EgressError::TooLarge { .. }));
+                || matches!(
+                    &error.error,
+                    UpstreamError::Malformed { .. } | UpstreamError::Egress(EgressError::TooLarge { .. })
+                );
             assert!(ended, "{fault:?} {error:?}");
         }
     }
@@ -121,7 +126,8 @@ async fn refusals_before_the_act_are_no_and_typed() {
         for code in [401, 403, 404, 429, 422] {
             let lab = lab_in(era).await;
             // Each of a forgotten session's two tries meets it.
-            lab.fault(FaultRule::new(Fault::Status { code, retry_after_s: Some(7) }).on_method("tools/call")).expect("armed");
+            lab.fault(FaultRule::new(Fault::Status { code, retry_after_s: Some(7) }).on_method("tools/call"))
+                .expect("armed");
             let error = send_note(&mut client(&lab, Some(era))).await.expect_err("no result");
             assert_eq!(error.applied, Applied::No, "{code}");
             let typed = match code {
@@ -142,7 +148,8 @@ async fn redirects_are_not_followed_and_carry_nothing_away() {
         for to in [RedirectTarget::Path, RedirectTarget::Host] {
             for status in [301, 302, 303, 307, 308] {
                 let lab = lab_in(era).await;
-                lab.fault(FaultRule::new(Fault::Redirect { status, to: to.clone() }).on_method("tools/call")).expect("armed");
+                lab.fault(FaultRule::new(Fault::Redirect { status, to: to.clone() }).on_method("tools/call"))
+                    .expect("armed");
                 let error = send_note(&mut client(&lab, Some(era))).await.expect_err("no result");
                 assert!(matches!(error.error, UpstreamError::Egress(EgressError::Redirected { .. })), "{error:?}");
                 assert!(lab.seen().strays.is_empty(), "{to:?} {status}");
@@ -240,7 +247,11 @@ async fn the_credential_stays_out_of_errors_and_events() {
                 Err(error) => format!("{error:?} {error}"),
             };
             assert!(!holds_token(&shown), "{place:?} {form:?} {shown}");
-            assert_eq!(place == EchoPlace::Error || place == EchoPlace::Refusal, shown.contains(MARKER), "{place:?} {form:?} {shown}");
+            assert_eq!(
+                place == EchoPlace::Error || place == EchoPlace::Refusal,
+                shown.contains(MARKER),
+                "{place:?} {form:?} {shown}"
+            );
         }
     }
 }

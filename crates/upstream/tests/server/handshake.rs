@@ -1,8 +1,8 @@
 //! Finding the era, and handshakes with servers that the lab is not: older versions, none of ours, and half of one.
 
-use collie_upstream::{Applied, Outcome, Upstream, UpstreamError};
-use crate::raw::{Raw, http, ok, result};
 use crate::common::{call, destination, send_note, token};
+use crate::raw::{Raw, http, ok, result};
+use collie_upstream::{Applied, Outcome, Upstream, UpstreamError};
 use contract::review::Era;
 
 const NOT_FOUND: &str = r#"{"jsonrpc":"2.0","id":1,"error":{"code":-32601,"message":"Method not found"}}"#;
@@ -18,7 +18,8 @@ fn initialized(id: i64, version: &str) -> [String; 2] {
 
 #[tokio::test]
 async fn a_stateless_server_is_asked_with_all_that_the_protocol_requires() {
-    let discover = result(1, r#"{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{}}}"#);
+    let discover =
+        result(1, r#"{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{}}}"#);
     let list = result(2, r#"{"resultType":"complete","tools":[],"ttlMs":0,"cacheScope":"private"}"#);
     let raw = Raw::start(vec![discover, list, result(3, r#"{"content":[]}"#)]).await;
     let mut client = client(&raw, None);
@@ -28,7 +29,9 @@ async fn a_stateless_server_is_asked_with_all_that_the_protocol_requires() {
     let methods = ["server/discover", "tools/list", "tools/call"];
     for (request, method) in seen.iter().zip(methods) {
         let lower = request.to_ascii_lowercase();
-        for line in ["POST /mcp HTTP/1.1", "mcp-protocol-version: 2026-07-28", "accept: application/json, text/event-stream"] {
+        for line in
+            ["POST /mcp HTTP/1.1", "mcp-protocol-version: 2026-07-28", "accept: application/json, text/event-stream"]
+        {
             assert!(lower.contains(&format!("{}\r\n", line.to_ascii_lowercase())), "{line} in {request}");
         }
         assert!(lower.contains(&format!("mcp-method: {method}\r\n")), "{request}");
@@ -53,9 +56,15 @@ async fn older_versions_with_a_handshake_are_spoken_in_their_own_name() {
         let fetched = client(&raw, None).fetch_manifest().await.expect("a manifest");
         assert_eq!(fetched.era, Era::Sessions);
         let seen = raw.seen();
-        assert!(seen[1].contains(r#""method":"initialize""#) && !seen[1].to_ascii_lowercase().contains("mcp-protocol-version"));
+        assert!(
+            seen[1].contains(r#""method":"initialize""#)
+                && !seen[1].to_ascii_lowercase().contains("mcp-protocol-version")
+        );
         for request in &seen[2..] {
-            assert!(request.to_ascii_lowercase().contains(&format!("mcp-protocol-version: {version}\r\n")), "{request}");
+            assert!(
+                request.to_ascii_lowercase().contains(&format!("mcp-protocol-version: {version}\r\n")),
+                "{request}"
+            );
         }
     }
 }
@@ -102,7 +111,12 @@ async fn refused_credentials_and_broken_servers_end_the_search() {
 
 #[tokio::test]
 async fn a_server_that_changed_from_sessions_to_stateless_is_found() {
-    let no = http("400 Bad Request", "application/json", "", r#"{"jsonrpc":"2.0","id":1,"error":{"code":-32020,"message":"no header"}}"#);
+    let no = http(
+        "400 Bad Request",
+        "application/json",
+        "",
+        r#"{"jsonrpc":"2.0","id":1,"error":{"code":-32020,"message":"no header"}}"#,
+    );
     let discover = result(2, r#"{"resultType":"complete","supportedVersions":["2026-07-28"]}"#);
     let raw = Raw::start(vec![no, discover, result(3, r#"{"tools":[]}"#)]).await;
     let mut client = client(&raw, Some(Era::Sessions));
@@ -123,10 +137,19 @@ async fn unusable_greetings_are_refused() {
         let error = client(&raw, None).fetch_manifest().await.expect_err("refused");
         assert!(matches!(error, UpstreamError::Malformed { .. }), "{greeting} {error:?}");
     }
-    let raw = Raw::start(vec![result(1, r#"{"protocolVersion":"2024-11-05"}"#), http("400 Bad Request", "text/plain", "", "")]).await;
+    let raw = Raw::start(vec![
+        result(1, r#"{"protocolVersion":"2024-11-05"}"#),
+        http("400 Bad Request", "text/plain", "", ""),
+    ])
+    .await;
     let error = client(&raw, Some(Era::Sessions)).fetch_manifest().await.expect_err("refused");
     assert!(!matches!(error, UpstreamError::Malformed { .. }), "{error:?}");
-    let spaced = http("200 OK", "application/json", "mcp-session-id: a b\r\n", r#"{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-11-25"}}"#);
+    let spaced = http(
+        "200 OK",
+        "application/json",
+        "mcp-session-id: a b\r\n",
+        r#"{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-11-25"}}"#,
+    );
     let raw = Raw::start(vec![spaced]).await;
     let error = client(&raw, Some(Era::Sessions)).fetch_manifest().await.expect_err("refused");
     assert!(matches!(error, UpstreamError::Malformed { .. }), "{error:?}");
@@ -151,7 +174,8 @@ async fn a_refusal_to_the_declined_request_says_nothing_about_the_call() {
     );
     let asks = "data: {\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"sampling/createMessage\"}\n\n";
     let stream = http("200 OK", "text/event-stream", "", asks);
-    let answers = vec![session, http("202 Accepted", "text/plain", "", ""), stream, http("404 Not Found", "text/plain", "", "")];
+    let answers =
+        vec![session, http("202 Accepted", "text/plain", "", ""), stream, http("404 Not Found", "text/plain", "", "")];
     let raw = Raw::start(answers).await;
     let error = send_note(&mut client(&raw, Some(Era::Sessions))).await.expect_err("no result");
     assert_eq!(error.applied, Applied::Unknown, "{error:?}");

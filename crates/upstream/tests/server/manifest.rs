@@ -1,15 +1,23 @@
 //! Manifests read from a hostile server: what changes the digest, what does not, and what is refused.
 
-use collie_lab::{Arrangement, Command, Credential, Duplicates, Echo, EchoForm, EchoPlace, Eras, Fault, FaultRule, Lab, LabConfig, ManifestChange, Pages};
-use collie_upstream::{Auth, Upstream, UpstreamError};
 use crate::common::{client, destination, lab, lab_in};
+use collie_lab::{
+    Arrangement, Command, Credential, Duplicates, Echo, EchoForm, EchoPlace, Eras, Fault, FaultRule, Lab, LabConfig,
+    ManifestChange, Pages,
+};
+use collie_upstream::{Auth, Upstream, UpstreamError};
 use contract::manifest::ManifestError;
 use contract::review::Era;
 use contract::{Digest, limits};
 
 async fn digest(lab: &Lab) -> Digest {
     let mut client = client(lab, None);
-    let digest = client.fetch_manifest().await.unwrap_or_else(|error| panic!("a manifest: {error:?} {:?}", lab.seen().requests)).manifest.digest();
+    let digest = client
+        .fetch_manifest()
+        .await
+        .unwrap_or_else(|error| panic!("a manifest: {error:?} {:?}", lab.seen().requests))
+        .manifest
+        .digest();
     client.close().await;
     digest
 }
@@ -115,7 +123,14 @@ async fn a_manifest_that_changes_between_two_pages_is_one_digest_or_another_and_
 #[tokio::test]
 async fn a_credential_in_the_manifest_is_never_taken_up() {
     let lab = lab(|_| {}).await;
-    for form in [EchoForm::Raw, EchoForm::Base64, EchoForm::Base64Url, EchoForm::Hex, EchoForm::UrlEncoded, EchoForm::JsonEscaped] {
+    for form in [
+        EchoForm::Raw,
+        EchoForm::Base64,
+        EchoForm::Base64Url,
+        EchoForm::Hex,
+        EchoForm::UrlEncoded,
+        EchoForm::JsonEscaped,
+    ] {
         lab.switch(|switches| switches.echo = Some(Echo { place: EchoPlace::Manifest, form }));
         assert_eq!(refusal(&lab).await, UpstreamError::CredentialInManifest, "{form:?}");
     }

@@ -42,7 +42,9 @@ async fn read_request(stream: &mut TcpStream) -> String {
         if let Some((head, body)) = text.split_once("\r\n\r\n") {
             let length = head
                 .lines()
-                .find_map(|line| line.to_ascii_lowercase().strip_prefix("content-length:")?.trim().parse::<usize>().ok())
+                .find_map(|line| {
+                    line.to_ascii_lowercase().strip_prefix("content-length:")?.trim().parse::<usize>().ok()
+                })
                 .unwrap_or(0);
             if body.len() >= length {
                 return text;
@@ -57,7 +59,9 @@ async fn read_request(stream: &mut TcpStream) -> String {
 
 pub(crate) fn http(status: &str, media_type: &str, extra: &str, body: &str) -> String {
     let length = body.len();
-    format!("HTTP/1.1 {status}\r\ncontent-type: {media_type}\r\ncontent-length: {length}\r\nconnection: close\r\n{extra}\r\n{body}")
+    format!(
+        "HTTP/1.1 {status}\r\ncontent-type: {media_type}\r\ncontent-length: {length}\r\nconnection: close\r\n{extra}\r\n{body}"
+    )
 }
 
 pub(crate) fn ok(body: &str) -> String {
