@@ -11,5 +11,5 @@ pub mod token;
 
 pub use key::{DeviceKey, PublicKey};
 pub use secret::Secret;
-pub use signed::{Signed, Verified};
+pub use signed::{Signed, SignedBody, Verified};
 pub use token::TokenKey;
