@@ -1,0 +1,169 @@
+//! The sealing key: exported only when told so twice, imported only after it opened something of the account, never replaced.
+
+use crate::machine::Machine;
+use crate::service::{DEPLOYMENT, Service, WORKSPACE};
+use contract::blob::SecretKind;
+use contract::connection::{ConnectionRow, Profile, Scope, SealFormat};
+use contract::ids::{ConnectionId, DeploymentId, DeviceId, WorkspaceId};
+use contract::review::{Era, ReviewRecord};
+use contract::{Digest, Json, cjson};
+use seal::device_direct::{Author, CredentialPlace, CredentialRandom, VersionLink, seal_device_direct};
+use seal::{Credential, SealRandom, UserSealingKey, recovery};
+use sign::{DeviceKey, Secret, Signed};
+
+/// A row as the service serves it, with no review.
+pub(crate) fn bare_row(id: &str, name: &str, credential_version: i64) -> Json {
+    Json::from_members([
+        ("id", id.into()),
+        ("name", name.into()),
+        ("scope", "personal".into()),
+        ("project_id", "".into()),
+        ("transport", "device_direct".into()),
+        ("endpoint", "https://mcp.example/".into()),
+        ("manifest", Vec::new().into()),
+        ("manifest_digest", "".into()),
+        ("reviewed_digest", "".into()),
+        ("status", "active".into()),
+        ("policy", Json::from_members([("allowed_effects", Vec::new().into())])),
+        ("seal_format", "v2".into()),
+        ("version", 1.into()),
+        ("credential_version", credential_version.into()),
+        ("review_seq", 1.into()),
+        ("raw_digest", "".into()),
+        ("reviewed_by", "".into()),
+        ("created_at", 1.into()),
+    ])
+}
+
+fn usk(byte: u8) -> UserSealingKey {
+    UserSealingKey::new(1, Secret::new([byte; 32])).expect("a key")
+}
+
+fn text(key: &UserSealingKey) -> String {
+    recovery::encode_usk(key).expect("generation 1").with(String::clone)
+}
+
+/// A connection that was reviewed and sealed by a device of the account.
+fn sealed(key: &UserSealingKey, device: &DeviceId, device_key: &DeviceKey) -> (Json, Json) {
+    let review = ReviewRecord {
+        connection: ConnectionId::parse("conn_1").expect("an id"),
+        scope: Scope::Personal,
+        project: None,
+        profile: Profile::DeviceDirect,
+        endpoint: "https://mcp.example/".to_owned(),
+        era: Era::Stateless,
+        raw_digest: Digest::of(&[b"manifest"]),
+        instructions_digest: Digest::of(&[b"instructions"]),
+        tools: Vec::new(),
+        allowed_effects: Vec::new(),
+        review_seq: 1,
+    };
+    let (deployment, workspace) = (DeploymentId::parse(DEPLOYMENT).expect("an id"), WorkspaceId::parse(WORKSPACE).expect("an id"));
+    let place = CredentialPlace::of_review(&deployment, &workspace, &review).expect("a place");
+    let credential = Credential::static_bearer(&Secret::new("bearer-canary".to_owned())).expect("a credential");
+    assert_eq!(credential.kind(), SecretKind::StaticBearer);
+    let random = CredentialRandom::new(Secret::new([1; 32]), SealRandom::new([2; 56]), SealRandom::new([3; 56]));
+    let author = Author { usk: key, device, device_key };
+    let sealed = seal_device_direct(author, &place, VersionLink::first(), &credential, random).expect("seals");
+    let bare = bare_row("conn_1", "notes", 1).canonical();
+    let mut row: ConnectionRow = cjson::from_slice(&bare, bare.len()).expect("a row");
+    row.raw_digest = review.raw_digest.b64u();
+    row.review = Some(Signed::sign(device_key, &review).expect("signs").to_wire());
+    assert_eq!(row.seal_format, SealFormat::V2);
+    (cjson::to_json(&row).expect("JSON"), sealed.to_json().expect("JSON"))
+}
+
+/// A service whose account has one sealed connection, and a second machine that has no key.
+async fn second_machine(service: &Service, key: &UserSealingKey) -> Machine {
+    let first = Machine::connected(service).await;
+    let device = DeviceId::parse(first.run(&["whoami", "--json"]).await.data().find_str("device_id").expect("an id")).expect("an id");
+    let (row, credential) = sealed(key, &device, &first.folder().device_key().expect("a key"));
+    service.world().connections = vec![row];
+    service.world().credentials.insert("conn_1".to_owned(), credential);
+    Machine::connected(service).await
+}
+
+#[tokio::test]
+async fn a_key_is_printed_only_when_told_so_twice() {
+    let service = Service::start().await;
+    let machine = Machine::connected(&service).await;
+    let run = machine.run(&["key-export", "--yes", "--stdout-secret"]).await;
+    assert_eq!(run.exit, 5, "there is none yet: {run:?}");
+    let _ = machine.folder().store_sealing_key(&usk(7)).expect("stores");
+    let secret = text(&usk(7));
+    for arguments in [
+        &["key-export"][..],
+        &["key-export", "--stdout-secret"],
+        &["key-export", "--yes"],
+        &["key-export", "--yes", "--stdout-secret", "--json"],
+    ] {
+        let run = machine.run(arguments).await;
+        assert_eq!(run.exit, 2, "{arguments:?}");
+        assert!(!run.all().contains(&secret[20..60]), "{arguments:?}");
+    }
+    let run = machine.run(&["key-export", "--yes", "--stdout-secret"]).await;
+    assert_eq!((run.exit, run.stdout), (0, format!("{secret}\n")));
+    assert!(!run.stderr.contains(&secret[20..60]));
+}
+
+#[tokio::test]
+async fn a_key_proves_itself_before_it_is_stored() {
+    let service = Service::start().await;
+    let machine = second_machine(&service, &usk(7)).await;
+    let stored = || machine.folder().find_sealing_key().expect("looks").map(|key| *key.id());
+
+    let asked = service.world().seen.len();
+    let good = text(&usk(7));
+    let typo = good.replacen(&good[30..31], if &good[30..31] == "7" { "8" } else { "7" }, 1);
+    for bad in ["", "nonsense", &good[..50], &typo, "collie-seal-v1:AAAA"] {
+        let run = machine.run_with(&["key-import", "--json"], bad).await;
+        assert_eq!((run.exit, run.code().as_str()), (2, "usage"), "{bad}");
+    }
+    assert_eq!(service.world().seen.len(), asked, "nothing went to the network");
+
+    let run = machine.run_with(&["key-import", "--json"], &text(&usk(8))).await;
+    assert_eq!((run.exit, run.code().as_str()), (10, "seal.wrong_key"));
+    assert_eq!(stored(), None);
+    let run = machine.run_with(&["key-import", "--json", "--new-key"], &text(&usk(8))).await;
+    assert_eq!(run.code(), "seal.wrong_key", "`--new-key` is no way around it");
+
+    let run = machine.run_with(&["key-import"], &format!("  {}\n", good.to_lowercase().replace("collie-seal-v2:", "collie-seal-v2:"))).await;
+    assert_eq!(run.exit, 0, "{run:?}");
+    assert_eq!(run.stdout, format!("Imported key {}; it opens 1 sealed connection(s).\n", usk(7).id().short()));
+    assert_eq!(stored(), Some(*usk(7).id()));
+    let run = machine.run_with(&["key-import"], &good).await;
+    assert!(run.stdout.contains("Nothing changed."), "{run:?}");
+    let run = machine.run_with(&["key-import", "--json"], &text(&usk(8))).await;
+    assert_eq!((run.exit, run.code().as_str()), (6, "key.other_present"));
+    assert_eq!(stored(), Some(*usk(7).id()));
+}
+
+#[tokio::test]
+async fn the_argument_form_stays_and_warns() {
+    let service = Service::start().await;
+    let machine = second_machine(&service, &usk(7)).await;
+    let run = machine.run(&["key-import", &text(&usk(7))]).await;
+    assert_eq!(run.exit, 0, "{run:?}");
+    assert!(run.stderr.contains("warning: the key stood on the command line"), "{run:?}");
+    assert!(!run.all().contains(&text(&usk(7))[20..60]));
+}
+
+#[tokio::test]
+async fn a_key_that_nothing_can_prove_is_taken_only_when_told() {
+    let service = Service::start().await;
+    let machine = Machine::connected(&service).await;
+    let run = machine.run_with(&["key-import", "--json"], &text(&usk(7))).await;
+    assert_eq!((run.exit, run.code().as_str()), (7, "key.required"));
+    assert!(machine.folder().find_sealing_key().expect("looks").is_none());
+    assert_eq!(machine.run_with(&["key-import", "--new-key"], &text(&usk(7))).await.exit, 0);
+}
+
+#[tokio::test]
+async fn a_login_on_an_account_with_sealed_data_says_how_to_bring_the_key() {
+    let service = Service::start().await;
+    let _ = second_machine(&service, &usk(7)).await;
+    let machine = Machine::new(&service.origin());
+    let run = machine.run(&["login"]).await;
+    assert!(run.stdout.contains("collie online key-import"), "{run:?}");
+    assert!(machine.folder().find_sealing_key().expect("looks").is_none(), "no second key is made");
+}
