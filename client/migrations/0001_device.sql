@@ -56,8 +56,8 @@ CREATE TABLE invocation (
   tool            TEXT    NOT NULL,
   args_digest     TEXT    NOT NULL,
   op_digest       TEXT    NOT NULL,
-  state           TEXT    NOT NULL CHECK (state IN ('intent', 'sent', 'completed', 'uncertain', 'refused')),
-  grant_id        TEXT    NOT NULL DEFAULT '',
+  state           TEXT    NOT NULL CHECK (state IN ('intent', 'completed', 'uncertain', 'refused')),
+  settled_by      TEXT    NOT NULL DEFAULT '' CHECK (settled_by IN ('', 'person')),
   result_digest   TEXT    NOT NULL DEFAULT '',
   result_sealed   BLOB,                         -- a device-local blob (type 15) under the sealing key, for answers to the same key
   created_ms      INTEGER NOT NULL,
@@ -65,11 +65,26 @@ CREATE TABLE invocation (
   PRIMARY KEY (connection_id, idempotency_key)
 ) STRICT;
 
-CREATE INDEX invocation_open ON invocation (updated_ms) WHERE state IN ('intent', 'sent', 'uncertain');
+CREATE INDEX invocation_open ON invocation (updated_ms) WHERE state IN ('intent', 'uncertain');
 
 -- Secrets of the device, each a device-local blob (type 15) under the sealing key.
 CREATE TABLE local_secret (
   name      TEXT PRIMARY KEY,
   sealed    BLOB    NOT NULL,
   stored_ms INTEGER NOT NULL
+) STRICT;
+
+-- Private networks that a person allowed a connection to lie in, on this device.
+CREATE TABLE allowed_network (
+  connection_id TEXT NOT NULL,
+  network       TEXT NOT NULL,
+  PRIMARY KEY (connection_id, network)
+) STRICT;
+
+-- Raw manifests of connections that the public client reviewed, pinned at the first reading that fits its rows.
+CREATE TABLE public_pin (
+  connection_id   TEXT PRIMARY KEY,
+  manifest_digest TEXT NOT NULL,                -- the public client's digest of its rows
+  raw_digest      TEXT NOT NULL,
+  era             TEXT NOT NULL CHECK (era IN ('2025-11-25', '2026-07-28'))
 ) STRICT;

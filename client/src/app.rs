@@ -23,9 +23,6 @@ pub struct App {
     pub state: StateDir,
 }
 
-/// Lets connections lead to this machine, for development and demonstrations only.
-pub const ALLOW_LOOPBACK: &str = "COLLIE_DEV_ALLOW_LOOPBACK";
-
 impl App {
     /// The context for these flags.
     pub fn new(global: Global) -> Result<Self, CliError> {
@@ -35,13 +32,10 @@ impl App {
         Ok(Self { global, output, door, state })
     }
 
-    /// The guarded client for everything user input names. Loopback only where [`ALLOW_LOOPBACK`] is `1`.
+    /// The guarded client for everything user input names. Loopback only by the development setting.
     #[must_use]
     pub fn egress(&self, allow_hosts: Vec<AllowHost>) -> Egress {
-        let development = match self.door.variable(ALLOW_LOOPBACK).as_deref() {
-            Some("1") => Development::AllowLoopback,
-            Some(_) | None => Development::Off,
-        };
+        let development = if self.global.development_allow_loopback { Development::AllowLoopback } else { Development::Off };
         Egress::new(Settings { allow_hosts, development, ..Settings::default() })
     }
 

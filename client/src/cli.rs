@@ -39,7 +39,7 @@ struct Collie {
 #[derive(Subcommand)]
 enum Top {
     /// Collie Online: connections that all devices of a person can use.
-    Online(Online),
+    Online(Box<Online>),
     /// Prints the reference of every command as Markdown.
     #[command(hide = true)]
     PrintHelp,
@@ -83,6 +83,10 @@ pub struct Global {
     #[arg(long, global = true, value_name = "SECONDS", default_value_t = limits::SERVICE_CALL_S_MAX,
           value_parser = clap::value_parser!(u64).range(1..=limits::SERVICE_CALL_S_MAX))]
     pub timeout: u64,
+    /// Let connections lead to this machine, also by plain http. For development and demonstrations only.
+    #[arg(long, global = true, env = "COLLIE_DEVELOPMENT_ALLOW_LOOPBACK", hide_env_values = true, hide = true,
+          action = clap::ArgAction::SetTrue, value_parser = clap::builder::BoolishValueParser::new())]
+    pub development_allow_loopback: bool,
 }
 
 /// What `collie online` can do.
@@ -128,7 +132,7 @@ pub enum Command {
 #[must_use]
 pub fn parse(arguments: &[OsString]) -> Invocation {
     match Collie::try_parse_from(arguments) {
-        Ok(Collie { command: Top::Online(online) }) => Invocation::Run(Box::new(online)),
+        Ok(Collie { command: Top::Online(online) }) => Invocation::Run(online),
         Ok(Collie { command: Top::PrintHelp }) => Invocation::Print(reference::markdown(&Collie::command())),
         Err(error) => refuse(&error, arguments),
     }
@@ -136,13 +140,12 @@ pub fn parse(arguments: &[OsString]) -> Invocation {
 
 fn refuse(error: &clap::Error, arguments: &[OsString]) -> Invocation {
     let text = error.render().to_string();
-    match error.kind() {
-        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => Invocation::Print(text),
-        _ => {
-            let json = arguments.iter().take_while(|argument| *argument != "--").any(|argument| argument == "--json");
-            Invocation::Refuse { error: usage_error(&text), json }
-        }
+    let asked_for = [ErrorKind::DisplayHelp, ErrorKind::DisplayVersion, ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand];
+    if asked_for.contains(&error.kind()) {
+        return Invocation::Print(text);
     }
+    let json = arguments.iter().take_while(|argument| *argument != "--").any(|argument| argument == "--json");
+    Invocation::Refuse { error: usage_error(&text), json }
 }
 
 /// clap's page as one sentence and one hint.

@@ -120,17 +120,21 @@ pub const fn code_for_status(status: u16) -> Code {
 
 /// What a person does about a code, where that does not depend on the command.
 #[must_use]
-pub const fn default_hint(code: Code) -> Option<&'static str> {
-    match code {
-        Code::SessionRequired | Code::SessionExpired | Code::SessionRevoked => {
-            Some("run `collie online login --server <url>` to connect this device again")
-        }
-        Code::SignatureInvalid => Some("the device key does not match the enrolled key; run `collie online login --replace` to pair again"),
-        Code::SignatureSkew => Some("set this device's clock, then run the command again; `collie online doctor` shows the difference"),
-        Code::StaleVersion => Some("something changed meanwhile; look again and repeat the command"),
-        Code::RateLimited | Code::NoncesFull | Code::Unavailable => Some("wait a moment and run the command again"),
-        _ => None,
-    }
+pub fn default_hint(code: Code) -> Option<&'static str> {
+    const HINTS: &[(&[Code], &str)] = &[
+        (
+            &[Code::SessionRequired, Code::SessionExpired, Code::SessionRevoked],
+            "run `collie online login --server <url>` to connect this device again",
+        ),
+        (
+            &[Code::SignatureInvalid],
+            "the device key does not match the enrolled key; run `collie online login --replace` to pair again",
+        ),
+        (&[Code::SignatureSkew], "set this device's clock, then run the command again; `collie online doctor` shows the difference"),
+        (&[Code::StaleVersion], "something changed meanwhile; look again and repeat the command"),
+        (&[Code::RateLimited, Code::NoncesFull, Code::Unavailable], "wait a moment and run the command again"),
+    ];
+    HINTS.iter().find(|(codes, _)| codes.contains(&code)).map(|(_, hint)| *hint)
 }
 
 impl From<EgressError> for CliError {

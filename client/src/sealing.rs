@@ -108,7 +108,7 @@ impl Service<'_> {
     }
 
     /// Where secrets of this device belong. Not to the session's workspace: the key is the person's.
-    fn local_place(&self) -> LocalPlace<'_> {
+    pub(crate) fn local_place(&self) -> LocalPlace<'_> {
         LocalPlace { deployment: &self.profile.deployment_id, workspace: &self.profile.workspace_id, device: &self.profile.device_id }
     }
 }

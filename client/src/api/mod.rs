@@ -10,6 +10,7 @@ use crate::app::App;
 use crate::door::Door;
 use crate::error::CliError;
 use crate::state::ServiceDir;
+use crate::state::forget::forget_revoked;
 use crate::state::profile::Profile;
 use contract::ids::WorkspaceId;
 use contract::{Code, cjson, limits};
@@ -38,6 +39,13 @@ impl Api {
         };
         let way = Way::new(app, &profile.base, &profile.server_fingerprint)?;
         Ok(Self { way, door: app.door, folder: folder.clone(), profile: profile.clone(), workspace })
+    }
+
+    /// The same service with less patience: every answer within `seconds`.
+    #[must_use]
+    pub fn within(mut self, seconds: u64) -> Self {
+        self.way = self.way.within(seconds);
+        self
     }
 
     /// The workspace whose session is used.
@@ -81,21 +89,24 @@ impl Api {
     /// What a refusal means for this device. A revoked device forgets what it must not keep.
     async fn refusal(&self, answer: Answer) -> CliError {
         let error = answer.to_error();
-        match error.code {
-            Code::SessionRevoked => match crate::state::forget::forget_revoked(&self.folder, &self.profile, self.door.now_s()).await {
-                Ok(forgotten) => CliError::new(Code::SessionRevoked, format!("this device was revoked; {forgotten}"))
-                    .hint(format!("run `collie online login --server {}` to connect it as a new device", self.profile.base)),
-                Err(trouble) => trouble,
-            },
-            Code::SignatureSkew => match answer.clock_difference_s(self.door.now_s()) {
-                Some(difference) => error.hint(format!(
-                    "this device's clock is {} s {} the service's; set it, then run the command again",
-                    difference.unsigned_abs(),
-                    if difference < 0 { "behind" } else { "ahead of" }
-                )),
-                None => error,
-            },
-            _ => error,
+        if error.code == Code::SessionRevoked {
+            return self.forget().await;
+        }
+        match answer.clock_difference_s(self.door.now_s()) {
+            Some(difference) if error.code == Code::SignatureSkew => error.hint(format!(
+                "this device's clock is {} s {} the service's; set it, then run the command again",
+                difference.unsigned_abs(),
+                if difference < 0 { "behind" } else { "ahead of" }
+            )),
+            Some(_) | None => error,
+        }
+    }
+
+    async fn forget(&self) -> CliError {
+        match forget_revoked(&self.folder, &self.profile, self.door.now_s()).await {
+            Ok(forgotten) => CliError::new(Code::SessionRevoked, format!("this device was revoked; {forgotten}"))
+                .hint(format!("run `collie online login --server {}` to connect it as a new device", self.profile.base)),
+            Err(trouble) => trouble,
         }
     }
 

@@ -4,7 +4,7 @@ use super::date;
 use crate::app::{App, trust};
 use crate::error::CliError;
 use contract::{Code, Problem, cjson, limits};
-use egress::{Destination, HeaderName, Limits, Method, Request};
+use egress::{Destination, EgressError, HeaderName, Limits, Method, Request};
 use serde::Serialize;
 use std::time::Duration;
 use zeroize::Zeroizing;
@@ -20,16 +20,18 @@ pub struct Way {
 impl Way {
     /// The way to the service at `base`, pinned to `fingerprint` unless that is empty. Sends nothing.
     pub fn new(app: &App, base: &str, fingerprint: &str) -> Result<Self, CliError> {
-        let destination = app.egress(Vec::new()).service(base, trust(fingerprint)?).map_err(|error| match error {
-            egress::EgressError::BadUrl { what } if base.starts_with("http://") => {
-                CliError::new(Code::EgressDenied, format!("`{base}` is refused: {what}"))
-                    .hint("give the service a certificate (its own, or a self-made one that is pinned by `--server-fingerprint`) and use https://")
-            }
-            other => other.into(),
-        })?;
+        let destination = app.egress(Vec::new()).service(base, trust(fingerprint)?).map_err(|error| refuse(base, error))?;
         let prefix = destination.target().trim_end_matches('/').to_owned();
         let seconds = Duration::from_secs(app.global.timeout);
         Ok(Self { destination, prefix, limits: Limits { head: seconds, idle: seconds, total: seconds, ..Limits::SERVICE } })
+    }
+
+    /// The same way with less patience: every answer within `seconds`.
+    #[must_use]
+    pub fn within(mut self, seconds: u64) -> Self {
+        let short = Duration::from_secs(seconds).min(self.limits.total);
+        self.limits = Limits { head: short, idle: short, total: short, ..self.limits };
+        self
     }
 
     /// A request to a target of the service.
@@ -61,6 +63,14 @@ impl Way {
         let body = Zeroizing::new(cjson::to_canonical(body)?);
         self.exchange(self.request(&Method::POST, target, true)?.secret_body(body)).await
     }
+}
+
+fn refuse(base: &str, error: EgressError) -> CliError {
+    if let (EgressError::BadUrl { what }, true) = (&error, base.starts_with("http://")) {
+        return CliError::new(Code::EgressDenied, format!("`{base}` is refused: {what}"))
+            .hint("give the service a certificate (its own, or a self-made one that is pinned by `--server-fingerprint`) and use https://");
+    }
+    error.into()
 }
 
 /// An answer of the service. Its body can hold tokens, so it is wiped.

@@ -85,9 +85,8 @@ async fn import_v1(service: &Service<'_>, args: &Args, key: &V1Key) -> Result<Ou
     let proof = Proof::gather(&api, SealFormat::V1).await?;
     let opened = proof.count(|row, sealed| opens_v1(key, &api, service, row, sealed));
     proof.judge(args, opened)?;
-    service.ready_sealing_key(&api).await.map_err(|error| match error.code {
-        Code::KeyRequired => key_required("the public client's key is kept under your own sealing key"),
-        _ => error,
+    service.ready_sealing_key(&api).await.map_err(|error| {
+        if error.code == Code::KeyRequired { key_required("the public client's key is kept under your own sealing key") } else { error }
     })?;
     service.store_v1_key(&service.seal_v1_key(key)?).await?;
     Ok(done("v1", opened, true).line(format!("Imported the public client's key; it opens {opened} sealed connection(s).")))

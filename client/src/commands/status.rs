@@ -61,10 +61,10 @@ impl Held {
             Ok(session) => held.access_expires_at = session.map_or(0, |session| session.access_expires_at),
             Err(error) => warnings.push(error.to_string()),
         }
-        if service.folder.database().exists() {
-            if let Err(error) = held.read_database(service).await {
-                warnings.push(error.to_string());
-            }
+        if service.folder.database().exists()
+            && let Err(error) = held.read_database(service).await
+        {
+            warnings.push(error.to_string());
         }
         held
     }

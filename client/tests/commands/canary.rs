@@ -8,8 +8,7 @@ use contract::{b64u, digest};
 async fn no_output_holds_a_secret() {
     let service = Service::start().await;
     let machine = Machine::connected(&service).await;
-    let seed = machine.folder().device_key().expect("a key").expose_seed_for_key_file();
-    let mut secrets: Vec<String> = seed.with(|seed| vec![b64u::encode(seed), digest::hex(seed)]);
+    let mut secrets = seed_texts(&machine);
     secrets.push("device-code-canary".to_owned());
     let sealing = seal::UserSealingKey::new(1, sign::Secret::new([0xa7; 32])).expect("a key");
     let _ = machine.folder().store_sealing_key(&sealing).expect("stores");
@@ -39,4 +38,9 @@ async fn no_output_holds_a_secret() {
     for secret in &secrets {
         assert!(!shown.contains(secret.as_str()), "{secret}");
     }
+}
+
+fn seed_texts(machine: &Machine) -> Vec<String> {
+    let seed = machine.folder().device_key().expect("a key").expose_seed_for_key_file();
+    seed.with(|seed| vec![b64u::encode(seed), digest::hex(seed)])
 }

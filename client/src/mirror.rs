@@ -1,0 +1,142 @@
+//! The device's copy of its connections, brought up to date from the service: rows, sealed credentials, reviewed manifests and the keys of the account's devices. Opens nothing, and never takes an older review or credential than it has seen.
+
+use crate::api::{Api, segment};
+use crate::db::Db;
+use crate::db::copy::StoredCredential;
+use crate::error::CliError;
+use contract::connection::{ConnectionList, ConnectionRow, ManifestAnswer, Profile, Status};
+use contract::credential::CredentialAnswer;
+use contract::device::DeviceList;
+use contract::ids::ConnectionId;
+use contract::manifest::RawManifest;
+use contract::problem::Exit;
+use contract::{Code, Digest};
+
+/// Whether the copy is what the service has now.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Freshness {
+    /// The service answered.
+    Fresh,
+    /// It did not; the copy is as old as it is.
+    Stale {
+        /// Why, in words.
+        why: String,
+    },
+}
+
+impl Freshness {
+    /// What to tell a person.
+    #[must_use]
+    pub fn warning(&self) -> Option<String> {
+        match self {
+            Self::Fresh => None,
+            Self::Stale { why } => Some(format!("the service does not answer ({why}); this is the copy on this device")),
+        }
+    }
+}
+
+/// Seconds that commands which can do without the service wait for it.
+pub const SHORT_WAIT_S: u64 = 3;
+
+/// Brings the copy of every connection up to date, where the service answers.
+pub async fn refresh_all(api: &Api, db: &mut Db, now_ms: u64) -> Result<Freshness, CliError> {
+    tolerate(pull(api, db, None, now_ms).await)
+}
+
+/// Brings the copy of one connection up to date, where the service answers.
+pub async fn refresh_one(api: &Api, db: &mut Db, id: &ConnectionId, now_ms: u64) -> Result<Freshness, CliError> {
+    tolerate(pull(api, db, Some(id), now_ms).await)
+}
+
+/// Brings the copy of one connection up to date; the service must answer.
+pub async fn require_one(api: &Api, db: &mut Db, id: &ConnectionId, now_ms: u64) -> Result<ConnectionRow, CliError> {
+    pull(api, db, Some(id), now_ms).await?;
+    db.find_connection(id).await?.ok_or_else(|| not_found(id))
+}
+
+/// There is no such connection here.
+#[must_use]
+pub fn not_found(id: &ConnectionId) -> CliError {
+    CliError::new(Code::NotFound, format!("this device has no connection `{id}`")).hint("`collie online connections` lists them")
+}
+
+/// A service that cannot be reached, or cannot answer now, is no reason to stop. Anything it does say is.
+fn tolerate(pulled: Result<(), CliError>) -> Result<Freshness, CliError> {
+    match pulled {
+        Ok(()) => Ok(Freshness::Fresh),
+        Err(error) if error.code.exit() == Exit::Network || error.code == Code::RateLimited => {
+            Ok(Freshness::Stale { why: error.message })
+        }
+        Err(error) => Err(error),
+    }
+}
+
+async fn pull(api: &Api, db: &mut Db, only: Option<&ConnectionId>, now_ms: u64) -> Result<(), CliError> {
+    let list: ConnectionList = api.get("/v1/connections").await?;
+    let devices: DeviceList = api.get("/v1/devices").await?;
+    db.store_directory(&devices.devices, now_ms).await?;
+    for held in db.list_connections(api.workspace()).await? {
+        let wanted = only.is_none_or(|id| *id == held.id);
+        if wanted && !list.connections.iter().any(|row| row.id == held.id) {
+            db.remove_connection(&held.id).await?;
+        }
+    }
+    for row in &list.connections {
+        if only.is_none_or(|id| *id == row.id) {
+            pull_row(api, db, row, now_ms).await?;
+        }
+    }
+    Ok(())
+}
+
+async fn pull_row(api: &Api, db: &mut Db, row: &ConnectionRow, now_ms: u64) -> Result<(), CliError> {
+    let seen = db.find_high_water(&row.id).await?;
+    if row.review_seq < seen.review_seq || row.credential_version < seen.credential_version {
+        return Err(rolled_back(row, seen.review_seq, seen.credential_version));
+    }
+    let held = db.find_credential(&row.id).await?;
+    db.store_connection(api.workspace(), row, now_ms).await?;
+    let opened_here = row.transport == Profile::DeviceDirect && row.status != Status::Revoked;
+    if !opened_here {
+        return Ok(());
+    }
+    let held_version = held.map_or(0, |held| held.version);
+    if row.credential_version > 0 && row.credential_version != held_version {
+        let answer: CredentialAnswer = api.get(&format!("/v1/connections/{}/credential", segment(row.id.as_str()))).await?;
+        let credential = StoredCredential {
+            format: row.seal_format,
+            version: row.credential_version,
+            sealed: answer.sealed_credential,
+            updated_at: answer.updated_at,
+        };
+        db.store_credential(&row.id, &credential, now_ms).await?;
+    }
+    pull_manifest(api, db, row, now_ms).await
+}
+
+/// The reviewed manifest. Another one than the row names is not kept.
+async fn pull_manifest(api: &Api, db: &mut Db, row: &ConnectionRow, now_ms: u64) -> Result<(), CliError> {
+    let Ok(wanted) = Digest::parse(&row.raw_digest) else { return Ok(()) };
+    if find_manifest(db, &row.id, &wanted).await?.is_some() {
+        return Ok(());
+    }
+    let answer: ManifestAnswer = api.get(&format!("/v1/connections/{}/manifest", segment(row.id.as_str()))).await?;
+    let read = RawManifest::from_json(&answer.manifest).ok().filter(|manifest| manifest.digest() == wanted);
+    let manifest = read.ok_or_else(|| {
+        CliError::new(Code::SignatureInvalid, "the service sends another manifest than the row names").hint("ask the service's operator")
+    })?;
+    db.store_manifest(&row.id, &wanted, &manifest.to_json(), now_ms).await
+}
+
+/// The stored manifest, if it is the one with this digest.
+pub async fn find_manifest(db: &mut Db, id: &ConnectionId, wanted: &Digest) -> Result<Option<RawManifest>, CliError> {
+    let stored = db.find_manifest(id).await?;
+    Ok(stored.and_then(|json| RawManifest::from_json(&json).ok()).filter(|manifest| manifest.digest() == *wanted))
+}
+
+fn rolled_back(row: &ConnectionRow, review_seq: u64, credential_version: u64) -> CliError {
+    let served = format!("review {} and credential version {}", row.review_seq, row.credential_version);
+    let seen = format!("review {review_seq} and credential version {credential_version}");
+    CliError::new(Code::SignatureInvalid, format!("the service serves {served} of `{}`, this device has seen {seen}", row.name))
+        .hint("nothing was opened or sent; if the service was restored from a backup, ask its operator, and share the server again")
+}
