@@ -62,12 +62,6 @@ impl CtxBuilder {
         Ok(self.bytes(tag, &value))
     }
 
-    /// The tags collected so far, ascending.
-    #[cfg(test)]
-    pub(crate) fn tags(&self) -> Vec<Tag> {
-        self.tags.keys().copied().collect()
-    }
-
     pub(crate) fn build(self) -> Result<Ctx, ContextError> {
         let mut bytes = labels::CTX.to_vec();
         bytes.push(u8::try_from(self.domain.len()).map_err(|_| ContextError)?);
