@@ -1,1 +1,30 @@
-//! placeholder
+//! The service: orders, stores and withholds what devices sealed, signs people's devices in and out, and answers the public client's contract. It has nothing that opens a credential.
+#![cfg_attr(
+    test,
+    expect(clippy::expect_used, clippy::panic, clippy::indexing_slicing, reason = "a test may stop at the first surprise")
+)]
+
+mod app;
+mod client_address;
+mod config;
+mod console;
+mod door;
+mod http;
+mod jobs;
+mod keys;
+mod listen;
+mod ops;
+mod origin;
+mod private_files;
+mod service;
+mod tls;
+
+pub mod cli;
+
+pub use config::{Config, ConfigError, Sources, Tls};
+pub use door::{Clock, RandomError, SystemClock};
+pub use keys::KeyFileError;
+pub use ops::{first_start::FirstStartError, owner_link::OwnerLinkError};
+pub use origin::{Origin, OriginError};
+pub use service::{Ready, Service, StartError};
+pub use tls::{Fingerprint, TlsError};

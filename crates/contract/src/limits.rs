@@ -218,8 +218,8 @@ limits! {
     HOUSEKEEPING_S: u64 = 60;
     /// Seconds between two notes that a session was seen.
     LAST_SEEN_S_MIN: u64 = 60;
-    /// Characters of a request nonce.
-    REQUEST_NONCE_CHARS_MAX: usize = 64;
+    /// Characters of one header of a request signature.
+    SIGNATURE_HEADER_CHARS_MAX: usize = 128;
     /// Requests that one network may send at once, whoever it is; then one each 20 ms.
     RATE_NETWORK_BURST: u32 = 500;
     /// Requests without proof that one network may send at once; then one each 500 ms.

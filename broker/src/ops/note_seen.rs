@@ -1,0 +1,48 @@
+//! Upkeep of a verified request, in one commit: its nonce is spent, and at most once a minute its device and its sliding session are noted as seen. Decides nothing about the request.
+
+use super::find_session::{LiveSession, slides};
+use crate::{app::App, door::ms, http::error::ApiError};
+use contract::{Code, b64u, ids::DeviceId, limits};
+use sign::request::VerifiedRequest;
+use store::{StoreError, Upkeep};
+
+/// Spends the nonce of a session's verified request and notes that it came.
+pub(crate) async fn note_seen(app: &App, session: &LiveSession, verified: &VerifiedRequest) -> Result<(), ApiError> {
+    let (nonce, now_ms, caller) = (&b64u::encode(verified.nonce()), app.now_ms(), &session.caller);
+    let due = now_ms - session.last_seen_at_ms >= ms(limits::LAST_SEEN_S_MIN);
+    app.store()
+        .run("note_seen", |mut tx| async move {
+            tx.insert_request_nonce(&caller.device_id, nonce, now_ms).await?;
+            if due {
+                tx.see_device(&caller.device_id, now_ms).await?;
+            }
+            if due && slides(caller.session_class) {
+                tx.slide_family(&caller.family_id, now_ms + ms(limits::SLIDING_SESSION_TTL_S)).await?;
+            }
+            tx.commit_upkeep(Upkeep::Nonce, ())
+        })
+        .await
+        .map_err(refusal)
+}
+
+/// Spends the nonce of a verified request that has no session yet.
+pub(crate) async fn spend_nonce(app: &App, device_id: &DeviceId, verified: &VerifiedRequest) -> Result<(), ApiError> {
+    let (nonce, now_ms) = (&b64u::encode(verified.nonce()), app.now_ms());
+    app.store()
+        .run("spend_nonce", |mut tx| async move {
+            tx.insert_request_nonce(device_id, nonce, now_ms).await?;
+            tx.commit_upkeep(Upkeep::Nonce, ())
+        })
+        .await
+        .map_err(refusal)
+}
+
+/// A second use is refused, and so is everything while the device's window is full.
+fn refusal(error: StoreError) -> ApiError {
+    match error {
+        StoreError::Replayed { .. } => ApiError::new(Code::SignatureReplayed, "this request was sent before; sign each request anew"),
+        StoreError::Full { .. } => ApiError::new(Code::NoncesFull, "this device sent too many requests; wait a few minutes")
+            .retry_after(limits::REQUEST_SKEW_S_MAX / 5),
+        other => other.into(),
+    }
+}
