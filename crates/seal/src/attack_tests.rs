@@ -95,7 +95,12 @@ fn a11_the_control_opens_one_ciphertext_under_two_keys() {
     let aad = b"collie-sealed-v1\0project-1\0memory:dev-1:7";
     let nonce = [7; 12];
     let ciphertext = salamander([&KEYS[0], &KEYS[1]], &nonce, aad);
-    let envelope = EnvelopeV1 { v: 1, alg: "A256GCM".to_owned(), nonce: b64u::encode(nonce), ciphertext: b64u::encode(ciphertext) };
+    let envelope = EnvelopeV1 {
+        v: 1,
+        alg: "A256GCM".to_owned(),
+        nonce: b64u::encode(nonce),
+        ciphertext: b64u::encode(ciphertext),
+    };
     let opened = KEYS.map(|key| open_envelope(&V1Key::new(Secret::new(key)), &name, &envelope));
     let [Ok(one), Ok(two)] = opened else { panic!("the frozen envelope commits to no key, so both open") };
     assert!(!one.is_same(&two), "to two different plaintexts");
@@ -108,7 +113,8 @@ fn a11_a_blob_opens_under_one_key_whatever_its_commitment_says() {
     let ctx = CtxBuilder::new("device.local").build().expect("a context");
     let key = |bytes: [u8; 32]| TypedKey::new([7; 16], 1, Secret::new(bytes));
     let blob = |bytes, byte| {
-        clv2::seal_bytes(&key(bytes), BlobType::DeviceLocal, 1, &ctx, &[byte; 32], SealRandom::new([9; 56])).expect("seals")
+        clv2::seal_bytes(&key(bytes), BlobType::DeviceLocal, 1, &ctx, &[byte; 32], SealRandom::new([9; 56]))
+            .expect("seals")
     };
     let sealed = [blob(KEYS[0], 1), blob(KEYS[1], 2)];
     // Same header, same salt, same nonce: every mixture of commitment and ciphertext is a well-formed blob.
@@ -118,7 +124,10 @@ fn a11_a_blob_opens_under_one_key_whatever_its_commitment_says() {
             let mut mixed = body.clone();
             mixed[68..100].copy_from_slice(&commitment[68..100]);
             let claimed = ClaimedBlob::parse(&mixed).expect("a blob");
-            let opened = KEYS.iter().filter(|bytes| clv2::open_bytes(&key(**bytes), BlobType::DeviceLocal, 1, &ctx, &claimed).is_ok()).count();
+            let opened = KEYS
+                .iter()
+                .filter(|bytes| clv2::open_bytes(&key(**bytes), BlobType::DeviceLocal, 1, &ctx, &claimed).is_ok())
+                .count();
             assert!(opened <= 1);
             opened_at_all += opened;
         }

@@ -1,10 +1,7 @@
 //! The one envelope, CLV2 (2.a.2): committing to key and context, opened only under a header and context that the opener builds itself. Never tries a second key, format or suite.
 
 use crate::{context::BlobContext, ctx::Ctx};
-use chacha20poly1305::{
-    KeyInit as _, XChaCha20Poly1305, XNonce,
-    aead::AeadInOut as _,
-};
+use chacha20poly1305::{KeyInit as _, XChaCha20Poly1305, XNonce, aead::AeadInOut as _};
 use contract::{
     Digest,
     blob::{BlobType, ClaimedBlob, HEADER_BYTES, MAGIC, Suite, TAG_BYTES},
@@ -91,7 +88,12 @@ pub fn seal<C: BlobContext>(
 }
 
 /// Opens a blob as what `context` names and nothing else. Key, type, generation and version are the caller's; only salt, commitment, nonce and ciphertext come from the blob.
-pub fn open<C: BlobContext>(key: &TypedKey, context: &C, version: u64, claimed: &ClaimedBlob<'_>) -> Result<Secret<Vec<u8>>, OpenError> {
+pub fn open<C: BlobContext>(
+    key: &TypedKey,
+    context: &C,
+    version: u64,
+    claimed: &ClaimedBlob<'_>,
+) -> Result<Secret<Vec<u8>>, OpenError> {
     let ctx = context.ctx().map_err(|_| OpenError)?;
     open_bytes(key, C::BLOB, version, &ctx, claimed)
 }
@@ -139,10 +141,7 @@ pub(crate) fn open_bytes(
     let mut opened = Err(OpenError);
     let plaintext = Secret::<Vec<u8>>::init(|body| {
         body.extend_from_slice(claimed.ciphertext);
-        opened = derived
-            .cipher()
-            .decrypt_in_place(&XNonce::from(claimed.nonce), &aad, body)
-            .map_err(|_| OpenError);
+        opened = derived.cipher().decrypt_in_place(&XNonce::from(claimed.nonce), &aad, body).map_err(|_| OpenError);
     });
     opened.map(|()| plaintext)
 }

@@ -63,7 +63,11 @@ fn a1_no_bit_of_a_blob_is_free() {
 fn a2_no_other_length_opens() {
     let good = sealed();
     for length in 0..good.len() {
-        assert_eq!(try_open(&key(0x42), BlobType::SealedCredential, 9, &vector_ctx(), &good[..length]), None, "prefix {length}");
+        assert_eq!(
+            try_open(&key(0x42), BlobType::SealedCredential, 9, &vector_ctx(), &good[..length]),
+            None,
+            "prefix {length}"
+        );
     }
     for extra in [&[0][..], &[0; 16], &good] {
         let bytes = [&good[..], extra].concat();
@@ -169,7 +173,11 @@ fn the_commitment_is_checked() {
     let mut bytes = sealed();
     bytes[68] ^= 1;
     let claimed = ClaimedBlob::parse(&bytes).expect("a blob");
-    assert_eq!(open_without_commitment(&key(0x42), &vector_ctx(), &claimed).as_deref(), Some(PLAINTEXT), "the twin opens it");
+    assert_eq!(
+        open_without_commitment(&key(0x42), &vector_ctx(), &claimed).as_deref(),
+        Some(PLAINTEXT),
+        "the twin opens it"
+    );
     assert_eq!(try_open(&key(0x42), BlobType::SealedCredential, 9, &vector_ctx(), &bytes), None);
 }
 

@@ -85,7 +85,10 @@ fn tags_of(ctx: &Ctx, row: &ContextRow) -> BTreeMap<Tag, Vec<u8>> {
 }
 
 fn ctx_of(domain: &'static str, tags: &BTreeMap<Tag, Vec<u8>>) -> Ctx {
-    tags.iter().fold(CtxBuilder::new(domain), |builder, (tag, value)| builder.bytes(*tag, value)).build().expect("a context")
+    tags.iter()
+        .fold(CtxBuilder::new(domain), |builder, (tag, value)| builder.bytes(*tag, value))
+        .build()
+        .expect("a context")
 }
 
 /// Every row of the table with a context made by its type.
@@ -113,7 +116,15 @@ fn every_type_holds_exactly_the_tags_of_its_row() {
 #[test]
 fn a_required_tag_without_a_value_is_present_with_length_zero() {
     let ids = ids(1);
-    let bare = CredentialRow { project: None, scopes: &[], issuer: "", client_id: "", prev_commit: None, subject: "", ..credential_row(&ids) };
+    let bare = CredentialRow {
+        project: None,
+        scopes: &[],
+        issuer: "",
+        client_id: "",
+        prev_commit: None,
+        subject: "",
+        ..credential_row(&ids)
+    };
     let ctx = SealedCredentialContext(bare).ctx().expect("a context");
     let row = CONTEXT_ROWS.iter().find(|row| row.blob == BlobType::SealedCredential).expect("a row");
     let tags = tags_of(&ctx, row);
@@ -214,13 +225,16 @@ fn generate() -> String {
 fn the_published_vectors_are_what_the_rows_make() {
     let generated = generate();
     if std::env::var_os("COLLIE_WRITE_VECTORS").is_some() {
-        std::fs::write(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/vectors/relocation-v2.json"), &generated).expect("writes");
+        std::fs::write(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/vectors/relocation-v2.json"), &generated)
+            .expect("writes");
     }
     assert!(generated == PUBLISHED, "write the vectors again, and read the difference as a change of format");
 }
 
 fn unhex(text: &str) -> Vec<u8> {
-    (0..text.len() / 2).map(|at| u8::from_str_radix(text.get(at * 2..at * 2 + 2).expect("two digits"), 16).expect("hex")).collect()
+    (0..text.len() / 2)
+        .map(|at| u8::from_str_radix(text.get(at * 2..at * 2 + 2).expect("two digits"), 16).expect("hex"))
+        .collect()
 }
 
 /// Reads the file as any other implementation would, and knows nothing of how it was made.
@@ -236,7 +250,8 @@ fn a6_a_published_blob_opens_as_its_row_and_with_no_tag_changed() {
         let domain = CONTEXT_ROWS.iter().find(|row| row.domain == text("domain")).expect("a domain").domain;
         let tag = |name: &str| Tag::parse(u8::from_str_radix(name, 16).expect("hex")).expect("a tag");
         let members = row.find("tags").and_then(Json::as_object).expect("tags");
-        let tags: BTreeMap<_, _> = members.iter().map(|(name, value)| (tag(name), unhex(value.as_str().expect("hex")))).collect();
+        let tags: BTreeMap<_, _> =
+            members.iter().map(|(name, value)| (tag(name), unhex(value.as_str().expect("hex")))).collect();
 
         let key = Secret::<[u8; 32]>::new(unhex(text("key")).try_into().expect("32 bytes"));
         let key_id = unhex(text("key_id")).try_into().expect("16 bytes");
@@ -244,7 +259,8 @@ fn a6_a_published_blob_opens_as_its_row_and_with_no_tag_changed() {
         let bytes = unhex(text("blob"));
         let claimed = ClaimedBlob::parse(&bytes).expect("a blob");
         let version = u64::try_from(number("version")).expect("u64");
-        let open = |tags: &BTreeMap<Tag, Vec<u8>>| clv2::open_bytes(&key, blob, version, &ctx_of(domain, tags), &claimed);
+        let open =
+            |tags: &BTreeMap<Tag, Vec<u8>>| clv2::open_bytes(&key, blob, version, &ctx_of(domain, tags), &claimed);
 
         let plaintext = open(&tags).expect("opens as its row");
         assert!(plaintext.is_same(&Secret::new(text("plaintext").as_bytes().to_vec())));

@@ -275,7 +275,10 @@ mod tests {
             assert_eq!((lines[0].name(), lines[0].value(), lines[0].secret()), ("X-Api-Key", "k 1", "k 1"));
         });
         bearer.expose_for_upstream_request(|lines| {
-            assert_eq!((lines[0].name(), lines[0].value(), lines[0].secret()), ("authorization", "Bearer a\"b\\c", "a\"b\\c"));
+            assert_eq!(
+                (lines[0].name(), lines[0].value(), lines[0].secret()),
+                ("authorization", "Bearer a\"b\\c", "a\"b\\c")
+            );
         });
     }
 

@@ -20,7 +20,11 @@ fn encode_naively(domain: &str, tags: &Tags) -> Vec<u8> {
 
 #[test]
 fn the_layout_is_as_written() {
-    let ctx = CtxBuilder::new("d").u32(Tag::UskGen, 258).bytes(Tag::Deployment, b"").list(Tag::Scopes, &["b", "a", "b"]).expect("a list");
+    let ctx = CtxBuilder::new("d")
+        .u32(Tag::UskGen, 258)
+        .bytes(Tag::Deployment, b"")
+        .list(Tag::Scopes, &["b", "a", "b"])
+        .expect("a list");
     let expected = [
         &b"collie.ctx.v2\0\x01d"[..],
         b"\x01\0\0\0\0",
@@ -32,7 +36,9 @@ fn the_layout_is_as_written() {
 
 #[test]
 fn a7_moving_bytes_between_fields_changes_the_context() {
-    let tags = |project: &[u8], connection: &[u8]| Tags::from([(Tag::Project, project.to_vec()), (Tag::Connection, connection.to_vec())]);
+    let tags = |project: &[u8], connection: &[u8]| {
+        Tags::from([(Tag::Project, project.to_vec()), (Tag::Connection, connection.to_vec())])
+    };
     let (one, two) = (tags(b"ab", b"c"), tags(b"a", b"bc"));
     assert_eq!(encode_naively("d", &one), encode_naively("d", &two), "the twin mixes them up");
     assert_ne!(encode("d", &one), encode("d", &two));
@@ -59,7 +65,11 @@ fn values_have_a_maximum() {
 
 fn any_tags() -> impl Strategy<Value = Tags> {
     let tag = prop::sample::select(Tag::ALL);
-    prop::collection::btree_map(tag, prop::collection::vec(prop_oneof![Just(0), Just(1), Just(4), any::<u8>()], 0..12), 0..6)
+    prop::collection::btree_map(
+        tag,
+        prop::collection::vec(prop_oneof![Just(0), Just(1), Just(4), any::<u8>()], 0..12),
+        0..6,
+    )
 }
 
 proptest! {

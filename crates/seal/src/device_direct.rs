@@ -42,7 +42,11 @@ pub enum PlaceError {
 
 impl CredentialPlace {
     /// The place that this review describes.
-    pub fn of_review(deployment: &DeploymentId, workspace: &WorkspaceId, review: &ReviewRecord) -> Result<Self, PlaceError> {
+    pub fn of_review(
+        deployment: &DeploymentId,
+        workspace: &WorkspaceId,
+        review: &ReviewRecord,
+    ) -> Result<Self, PlaceError> {
         match review.profile {
             Profile::DeviceDirect => Ok(Self {
                 deployment: deployment.clone(),

@@ -2,11 +2,7 @@
 
 use super::*;
 use crate::recovery;
-use contract::{
-    Effect,
-    connection::Scope,
-    review::Era,
-};
+use contract::{Effect, connection::Scope, review::Era};
 
 fn usk(byte: u8) -> UserSealingKey {
     UserSealingKey::new(1, Secret::new([byte; 32])).expect("generation 1")
@@ -33,7 +29,8 @@ fn review() -> ReviewRecord {
 }
 
 fn place_of(review: &ReviewRecord) -> CredentialPlace {
-    CredentialPlace::of_review(&DeploymentId::from_random([1; 16]), &WorkspaceId::from_random([2; 16]), review).expect("a place")
+    CredentialPlace::of_review(&DeploymentId::from_random([1; 16]), &WorkspaceId::from_random([2; 16]), review)
+        .expect("a place")
 }
 
 fn place() -> CredentialPlace {
@@ -80,7 +77,9 @@ fn restated(mut sealed: SealedCredentialV2, change: impl FnOnce(&mut CredentialS
 }
 
 fn token_of(opened: &OpenedCredential) -> String {
-    opened.credential().expose_for_upstream_request(|lines| lines.first().map_or_else(String::new, |line| line.secret().to_owned()))
+    opened
+        .credential()
+        .expose_for_upstream_request(|lines| lines.first().map_or_else(String::new, |line| line.secret().to_owned()))
 }
 
 #[test]
@@ -137,7 +136,10 @@ fn a10_data_keys_and_payloads_of_two_versions_do_not_mix() {
     assert_eq!(token_of(&open(&place(), &two).expect("opens")), "newer");
     for (dek, payload) in [(&one, &two), (&two, &one)] {
         let mixed = SealedCredentialV2 { dek: dek.dek.clone(), payload: payload.payload.clone(), ..two.clone() };
-        assert!(matches!(mixed.blobs(), Err(CredentialError::Malformed { .. })), "the versions in the headers disagree");
+        assert!(
+            matches!(mixed.blobs(), Err(CredentialError::Malformed { .. })),
+            "the versions in the headers disagree"
+        );
         // Two writes of one version by a service that forked: the headers agree, the keys do not.
         let fork = seal_at(&place(), head.next(), &bearer("fork"), 0x70);
         let mixed = SealedCredentialV2 { dek: fork.dek.clone(), ..two.clone() };
@@ -183,7 +185,8 @@ fn c2_a_changed_review_or_place_does_not_open() {
 #[test]
 fn c2_another_deployment_or_workspace_does_not_open() {
     let (deployment, workspace) = (DeploymentId::from_random([1; 16]), WorkspaceId::from_random([2; 16]));
-    let other = CredentialPlace::of_review(&DeploymentId::from_random([9; 16]), &workspace, &review()).expect("a place");
+    let other =
+        CredentialPlace::of_review(&DeploymentId::from_random([9; 16]), &workspace, &review()).expect("a place");
     assert_eq!(open(&other, &sealed()).err(), Some(CredentialOpenError::Open(OpenError)));
     let other_workspace = WorkspaceId::from_random([9; 16]);
     let other = CredentialPlace::of_review(&deployment, &other_workspace, &review()).expect("a place");
@@ -241,14 +244,18 @@ fn another_persons_key_and_another_generation_open_nothing() {
 fn a_statement_about_another_object_is_refused() {
     let (one, two) = (sealed(), seal_at(&place(), VersionLink::first(), &bearer("other"), 0x60));
     let crossed = open_device_direct(&usk(9), &place(), &verified(&two), &one);
-    assert_eq!(crossed.err(), Some(CredentialOpenError::Malformed(CredentialError::OtherCredential { field: "dek_sha256" })));
+    assert_eq!(
+        crossed.err(),
+        Some(CredentialOpenError::Malformed(CredentialError::OtherCredential { field: "dek_sha256" }))
+    );
 }
 
 #[test]
 fn a_cloud_proxy_review_is_no_place() {
     let mut other = review();
     other.profile = Profile::CloudProxy;
-    let place = CredentialPlace::of_review(&DeploymentId::from_random([1; 16]), &WorkspaceId::from_random([2; 16]), &other);
+    let place =
+        CredentialPlace::of_review(&DeploymentId::from_random([1; 16]), &WorkspaceId::from_random([2; 16]), &other);
     assert_eq!(place, Err(PlaceError::Profile));
 }
 
@@ -287,10 +294,16 @@ fn a1_no_bit_of_either_blob_is_free() {
     // Every fourth bit here; the envelope's own test flips each of them.
     for bit in (0..bits(&good.dek)).step_by(4) {
         let changed = SealedCredentialV2 { dek: flip(&good.dek, bit), ..good.clone() };
-        assert!(changed.blobs().is_err() || open(&place(), &restated(changed, |_| ())).is_err(), "bit {bit} of the data key");
+        assert!(
+            changed.blobs().is_err() || open(&place(), &restated(changed, |_| ())).is_err(),
+            "bit {bit} of the data key"
+        );
     }
     for bit in (0..bits(&good.payload)).step_by(4) {
         let changed = SealedCredentialV2 { payload: flip(&good.payload, bit), ..good.clone() };
-        assert!(changed.blobs().is_err() || open(&place(), &restated(changed, |_| ())).is_err(), "bit {bit} of the payload");
+        assert!(
+            changed.blobs().is_err() || open(&place(), &restated(changed, |_| ())).is_err(),
+            "bit {bit} of the payload"
+        );
     }
 }

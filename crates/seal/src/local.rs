@@ -45,7 +45,12 @@ pub struct DraftPlace<'a> {
 }
 
 /// Seals the public client's key.
-pub fn seal_v1_key(usk: &UserSealingKey, place: LocalPlace<'_>, key: &V1Key, random: SealRandom) -> Result<Vec<u8>, SealError> {
+pub fn seal_v1_key(
+    usk: &UserSealingKey,
+    place: LocalPlace<'_>,
+    key: &V1Key,
+    random: SealRandom,
+) -> Result<Vec<u8>, SealError> {
     clv2::seal(usk.local_key(), &v1_key_context(usk, place), VERSION, &key.to_bytes(), random)
 }
 
@@ -77,7 +82,8 @@ pub fn open_draft(
     blob: &[u8],
 ) -> Result<Credential, OpenError> {
     let claimed = ClaimedBlob::parse(blob).map_err(|_| OpenError)?;
-    let plaintext: Secret<Vec<u8>> = clv2::open(usk.local_key(), &draft_context(usk, place, draft, kind), VERSION, &claimed)?;
+    let plaintext: Secret<Vec<u8>> =
+        clv2::open(usk.local_key(), &draft_context(usk, place, draft, kind), VERSION, &claimed)?;
     Credential::from_plaintext(kind, &plaintext).ok_or(OpenError)
 }
 
@@ -118,7 +124,12 @@ fn call_row_id(call: CallPlace<'_>) -> String {
     format!("{CALL}{}", call.call.hex())
 }
 
-fn call_context<'a>(usk: &UserSealingKey, place: LocalPlace<'a>, call: CallPlace<'a>, row_id: &'a str) -> DeviceLocalContext<'a> {
+fn call_context<'a>(
+    usk: &UserSealingKey,
+    place: LocalPlace<'a>,
+    call: CallPlace<'a>,
+    row_id: &'a str,
+) -> DeviceLocalContext<'a> {
     DeviceLocalContext {
         deployment: place.deployment,
         workspace: place.workspace,
@@ -148,7 +159,12 @@ fn v1_key_context<'a>(usk: &UserSealingKey, place: LocalPlace<'a>) -> DeviceLoca
     }
 }
 
-fn draft_context<'a>(usk: &UserSealingKey, place: LocalPlace<'a>, draft: DraftPlace<'a>, kind: SecretKind) -> DeviceLocalContext<'a> {
+fn draft_context<'a>(
+    usk: &UserSealingKey,
+    place: LocalPlace<'a>,
+    draft: DraftPlace<'a>,
+    kind: SecretKind,
+) -> DeviceLocalContext<'a> {
     DeviceLocalContext {
         deployment: place.deployment,
         workspace: place.workspace,

@@ -62,7 +62,10 @@ fn a_draft_opens_for_its_connection_endpoint_and_kind_only() {
     let opened = open(here.draft(), SecretKind::StaticBearer).expect("opens");
     opened.expose_for_upstream_request(|lines| assert_eq!(lines[0].secret(), "s3cret"));
     assert!(open(there.draft(), SecretKind::StaticBearer).is_err());
-    assert!(open(DraftPlace { endpoint: "https://evil.example.test/mcp", ..here.draft() }, SecretKind::StaticBearer).is_err());
+    assert!(
+        open(DraftPlace { endpoint: "https://evil.example.test/mcp", ..here.draft() }, SecretKind::StaticBearer)
+            .is_err()
+    );
     assert!(open(here.draft(), SecretKind::StaticHeader).is_err());
     assert!(open_v1_key(&usk(1, 9), here.place(), &blob).is_err(), "a draft is no key");
 }

@@ -4,10 +4,7 @@ use crate::{
     clv2::{OpenError, SealError},
     credential::{self, Credential, HeaderLine},
 };
-use aes_gcm::{
-    Aes256Gcm, KeyInit as _, Nonce,
-    aead::AeadInOut as _,
-};
+use aes_gcm::{Aes256Gcm, KeyInit as _, Nonce, aead::AeadInOut as _};
 use contract::{
     Json, b64u,
     blob::SecretKind,
@@ -221,7 +218,8 @@ fn read_plaintext(connection: &V1Connection, bytes: &[u8]) -> Option<OpenedV1> {
     if !same || version != 1 {
         return None;
     }
-    let sealed_at_s = document.0.find("sealed_at").and_then(Json::as_i64).and_then(|s| u64::try_from(s).ok()).unwrap_or(0);
+    let sealed_at_s =
+        document.0.find("sealed_at").and_then(Json::as_i64).and_then(|s| u64::try_from(s).ok()).unwrap_or(0);
     let credential = Credential::from_lines(read_lines(document.0.find("credential")?)?);
     Some(OpenedV1 { credential, sealed_at_s })
 }
@@ -247,7 +245,12 @@ fn read_lines(credential: &Json) -> Option<Vec<HeaderLine>> {
 }
 
 /// Seals an object in the frozen envelope: AES-256-GCM (NIST SP 800-38D) under the key itself.
-pub(crate) fn seal_envelope(key: &V1Key, name: &ObjectName, plaintext: &Secret<Vec<u8>>, nonce: &[u8; 12]) -> Result<EnvelopeV1, SealError> {
+pub(crate) fn seal_envelope(
+    key: &V1Key,
+    name: &ObjectName,
+    plaintext: &Secret<Vec<u8>>,
+    nonce: &[u8; 12],
+) -> Result<EnvelopeV1, SealError> {
     if !name.is_plain() {
         return Err(SealError);
     }

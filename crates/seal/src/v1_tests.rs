@@ -71,7 +71,10 @@ fn vector_recovery_key() {
 #[test]
 fn vector_sealed_object() {
     let name = ObjectName::of_object("project-1", "memory:dev-1:7");
-    assert_eq!(digest::hex(&name.aad()), "636f6c6c69652d7365616c65642d76310070726f6a6563742d31006d656d6f72793a6465762d313a37");
+    assert_eq!(
+        digest::hex(&name.aad()),
+        "636f6c6c69652d7365616c65642d76310070726f6a6563742d31006d656d6f72793a6465762d313a37"
+    );
     let mut nonce = [0; 12];
     nonce.iter_mut().zip(0..).for_each(|(slot, byte)| *slot = byte);
     let plaintext = "{\"n\":1,\"text\":\"private — only devices\"}".as_bytes().to_vec();
@@ -91,7 +94,10 @@ fn vector_credential_binding() {
     let opened = open_v1(&key(), &connection(), &envelope()).expect("opens");
     assert_eq!(opened.sealed_at_s(), 1_790_000_000);
     opened.credential().expose_for_upstream_request(|lines| {
-        assert_eq!((lines.len(), lines[0].name(), lines[0].value(), lines[0].secret()), (1, "authorization", "Bearer direct-secret", "direct-secret"));
+        assert_eq!(
+            (lines.len(), lines[0].name(), lines[0].value(), lines[0].secret()),
+            (1, "authorization", "Bearer direct-secret", "direct-secret")
+        );
     });
     // And written, byte for byte.
     assert_eq!(seal_v1(&key(), &connection(), &bearer("direct-secret"), 1_790_000_000, &nonce()), Ok(envelope()));
@@ -156,11 +162,14 @@ fn what_is_written_holds_nothing_to_refresh_with() {
             assert_eq!(&document.canonical(), bytes, "canonical, as the public client seals");
             document
         });
-        let keys: Vec<_> = document.find("credential").and_then(Json::as_object).expect("an object").keys().cloned().collect();
+        let keys: Vec<_> =
+            document.find("credential").and_then(Json::as_object).expect("an object").keys().cloned().collect();
         assert!(keys == ["access_token", "token_type"] || keys == ["headers"], "{keys:?}");
         let opened = open_v1(&key(), &connection(), &sealed).expect("reads back");
         let lines = |credential: &Credential| {
-            credential.expose_for_upstream_request(|lines| lines.iter().map(|line| [line.name(), line.value()].concat()).collect::<Vec<_>>())
+            credential.expose_for_upstream_request(|lines| {
+                lines.iter().map(|line| [line.name(), line.value()].concat()).collect::<Vec<_>>()
+            })
         };
         assert_eq!((lines(opened.credential()), opened.sealed_at_s()), (lines(&credential), 7));
     }
@@ -172,18 +181,30 @@ fn seal_plaintext(plaintext: &str) -> EnvelopeV1 {
 
 #[test]
 fn credentials_of_the_public_client_are_read_without_what_we_do_not_need() {
-    let binding = cjson::to_canonical(&connection().binding).map(|bytes| String::from_utf8(bytes).expect("text")).expect("canonical");
+    let binding = cjson::to_canonical(&connection().binding)
+        .map(|bytes| String::from_utf8(bytes).expect("text"))
+        .expect("canonical");
     let open = |credential: &str, version: &str| {
-        let text = format!("{{\"binding\":{binding},\"credential\":{credential},\"sealed_at\":1,\"version\":{version}}}");
+        let text =
+            format!("{{\"binding\":{binding},\"credential\":{credential},\"sealed_at\":1,\"version\":{version}}}");
         open_v1(&key(), &connection(), &seal_plaintext(&text))
     };
-    let opened = open(r#"{"access_token":"a","headers":{"X-Org":"o 1"},"refresh_token":"r","token_endpoint":"https://x"}"#, "1").expect("opens");
+    let opened =
+        open(r#"{"access_token":"a","headers":{"X-Org":"o 1"},"refresh_token":"r","token_endpoint":"https://x"}"#, "1")
+            .expect("opens");
     opened.credential().expose_for_upstream_request(|lines| {
         let lines: Vec<_> = lines.iter().map(HeaderLine::value).collect();
         assert_eq!(lines, ["Bearer a", "o 1"]);
     });
     assert!(open(r#"{"headers":{}}"#, "1").is_ok());
-    for bad in [r#"{}"#, r#"{"refresh_token":"r"}"#, r#"{"access_token":"a\nb"}"#, r#"{"headers":{"Host":"x"}}"#, r#"{"headers":{"X":1}}"#, "[]"] {
+    for bad in [
+        r#"{}"#,
+        r#"{"refresh_token":"r"}"#,
+        r#"{"access_token":"a\nb"}"#,
+        r#"{"headers":{"Host":"x"}}"#,
+        r#"{"headers":{"X":1}}"#,
+        "[]",
+    ] {
         assert!(open(bad, "1").is_err(), "{bad}");
     }
     for version in ["2", "true", "1.0"] {
@@ -213,7 +234,10 @@ fn a1_no_bit_of_an_envelope_is_free() {
     for bit in 0..96 {
         let mut changed = nonce();
         changed[bit / 8] ^= 1 << (bit % 8);
-        assert!(open_v1(&key(), &connection(), &EnvelopeV1 { nonce: b64u::encode(changed), ..envelope() }).is_err(), "bit {bit}");
+        assert!(
+            open_v1(&key(), &connection(), &EnvelopeV1 { nonce: b64u::encode(changed), ..envelope() }).is_err(),
+            "bit {bit}"
+        );
     }
 }
 

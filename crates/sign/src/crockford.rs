@@ -1,8 +1,8 @@
 //! Crockford base32 for what people type: upper case, without I, L, O and U; reads what people confuse. Never guesses a length.
 
 const ALPHABET: [char; 32] = [
-    '0', '1', '2', '3', '4', '5', '6', '7', '8', '9', 'A', 'B', 'C', 'D', 'E', 'F', 'G', 'H', 'J', 'K', 'M', 'N', 'P', 'Q',
-    'R', 'S', 'T', 'V', 'W', 'X', 'Y', 'Z',
+    '0', '1', '2', '3', '4', '5', '6', '7', '8', '9', 'A', 'B', 'C', 'D', 'E', 'F', 'G', 'H', 'J', 'K', 'M', 'N', 'P',
+    'Q', 'R', 'S', 'T', 'V', 'W', 'X', 'Y', 'Z',
 ];
 
 /// Appends the symbols of `bytes` to `out`, most significant bits first, the last symbol padded with zero bits.

@@ -1,11 +1,7 @@
 //! Device keys and public keys (Ed25519, RFC 8032): the one signer and the one strict verifier. Never accepts a weak, malformed or non-canonical key, and has no other way to verify.
 
 use crate::Secret;
-use contract::{
-    Digest, b64u,
-    blob::SignatureAlg,
-    digest,
-};
+use contract::{Digest, b64u, blob::SignatureAlg, digest};
 use ed25519_dalek::{Signature, Signer as _, SigningKey, VerifyingKey};
 use std::fmt;
 

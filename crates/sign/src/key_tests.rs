@@ -19,8 +19,8 @@ fn seed(first: u8) -> Secret<[u8; 32]> {
 
 /// Group order L, little-endian.
 const ORDER: [u8; 32] = [
-    0xed, 0xd3, 0xf5, 0x5c, 0x1a, 0x63, 0x12, 0x58, 0xd6, 0x9c, 0xf7, 0xa2, 0xde, 0xf9, 0xde, 0x14, 0, 0, 0, 0, 0, 0, 0, 0,
-    0, 0, 0, 0, 0, 0, 0, 0x10,
+    0xed, 0xd3, 0xf5, 0x5c, 0x1a, 0x63, 0x12, 0x58, 0xd6, 0x9c, 0xf7, 0xa2, 0xde, 0xf9, 0xde, 0x14, 0, 0, 0, 0, 0, 0,
+    0, 0, 0, 0, 0, 0, 0, 0, 0, 0x10,
 ];
 
 /// Little-endian 2^255−19+`plus`, with the sign bit as asked: a spelling of y that no encoder makes.
@@ -32,7 +32,8 @@ fn y_beyond_p(plus: u8, sign: bool) -> [u8; 32] {
 }
 
 fn challenge(r: &EdwardsPoint, a: &EdwardsPoint, message: &[u8]) -> Scalar {
-    let hash = Sha512::new().chain_update(r.compress().as_bytes()).chain_update(a.compress().as_bytes()).chain_update(message);
+    let hash =
+        Sha512::new().chain_update(r.compress().as_bytes()).chain_update(a.compress().as_bytes()).chain_update(message);
     Scalar::from_hash(hash)
 }
 

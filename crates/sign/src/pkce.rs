@@ -27,7 +27,8 @@ mod tests {
 
     #[test]
     fn vector_pkce() {
-        let (verifier, expected) = ("QEFCQ0RFRkdISUpLTE1OT1BRUlNUVVZXWFlaW1xdXl8", "9F3IKnUj0Ul0zqBQ4wKOi_BqjuhVqdYwNOu0-57MIwU");
+        let (verifier, expected) =
+            ("QEFCQ0RFRkdISUpLTE1OT1BRUlNUVVZXWFlaW1xdXl8", "9F3IKnUj0Ul0zqBQ4wKOi_BqjuhVqdYwNOu0-57MIwU");
         assert_eq!(challenge(verifier), expected);
         assert!(is_answered(expected, verifier));
         assert!(!is_answered(expected, "QEFCQ0RFRkdISUpLTE1OT1BRUlNUVVZXWFlaW1xdXl9"));

@@ -1,9 +1,6 @@
 //! Signatures of requests by device keys (wire-collie-v1 1.3): made and verified over the raw target and the raw body. Remembers no nonce and reads no clock.
 
-use crate::{
-    DeviceKey, PublicKey,
-    key::SignatureError,
-};
+use crate::{DeviceKey, PublicKey, key::SignatureError};
 use contract::{Digest, b64u, limits};
 use sha2::{Digest as _, Sha256};
 
@@ -97,7 +94,12 @@ pub fn message(head: &RequestHead<'_>, timestamp: &str, nonce: &str) -> Vec<u8> 
 }
 
 /// Signs a request. `nonce` is 18 fresh random bytes.
-pub fn sign_request(key: &DeviceKey, head: &RequestHead<'_>, now_s: u64, nonce: &[u8; 18]) -> Result<SignatureHeaders, RequestError> {
+pub fn sign_request(
+    key: &DeviceKey,
+    head: &RequestHead<'_>,
+    now_s: u64,
+    nonce: &[u8; 18],
+) -> Result<SignatureHeaders, RequestError> {
     check_head(head)?;
     let (timestamp, nonce) = (now_s.to_string(), b64u::encode(nonce));
     let signature = b64u::encode(key.sign(&message(head, &timestamp, &nonce)));
@@ -114,7 +116,8 @@ pub fn verify_request(
     check_head(head)?;
     let signed_at_s = parse_timestamp(&headers.timestamp)?;
     let nonce = b64u::decode_array(&headers.nonce).map_err(|_| RequestError::Malformed { header: NONCE_HEADER })?;
-    let signature = b64u::decode_array(&headers.signature).map_err(|_| RequestError::Malformed { header: SIGNATURE_HEADER })?;
+    let signature =
+        b64u::decode_array(&headers.signature).map_err(|_| RequestError::Malformed { header: SIGNATURE_HEADER })?;
     if signed_at_s.abs_diff(now_s) > limits::REQUEST_SKEW_S_MAX {
         return Err(RequestError::ClockSkew { seconds: difference_s(signed_at_s, now_s) });
     }

@@ -37,7 +37,10 @@ fn vector_post() {
     );
     let headers = signed(&head);
     assert_eq!((headers.timestamp.as_str(), headers.nonce.as_str()), ("1790000000", NONCE));
-    assert_eq!(headers.signature, "p2WY90IsblLr5ApdDeOkm8wb9UCXCuXppCW4tfjfpPWDXFW21KqWs_dS_OmcZ7FLWpUFDnf8OmNL7nbP7VpiBg");
+    assert_eq!(
+        headers.signature,
+        "p2WY90IsblLr5ApdDeOkm8wb9UCXCuXppCW4tfjfpPWDXFW21KqWs_dS_OmcZ7FLWpUFDnf8OmNL7nbP7VpiBg"
+    );
     let verified = verify_request(&key_a().public_key(), &headers, &head, NOW).expect("verifies");
     assert_eq!((verified.nonce(), verified.signed_at_s()), (&nonce(), NOW));
 }
@@ -71,9 +74,15 @@ fn h4_everything_that_is_covered_is_checked() {
     let good_head = head("POST", "/v1/x?a=1", b"{}");
     let good = signed(&good_head);
     let key = key_a().public_key();
-    let refused = |headers: &SignatureHeaders, head: &RequestHead<'_>| verify_request(&key, headers, head, NOW).map(|_| ()).err();
+    let refused =
+        |headers: &SignatureHeaders, head: &RequestHead<'_>| verify_request(&key, headers, head, NOW).map(|_| ()).err();
     assert_eq!(refused(&good, &good_head), None);
-    for other in [head("PUT", "/v1/x?a=1", b"{}"), head("POST", "/v1/x?a=2", b"{}"), head("POST", "/v1/y?a=1", b"{}"), head("POST", "/v1/x?a=1", b"{ }")] {
+    for other in [
+        head("PUT", "/v1/x?a=1", b"{}"),
+        head("POST", "/v1/x?a=2", b"{}"),
+        head("POST", "/v1/y?a=1", b"{}"),
+        head("POST", "/v1/x?a=1", b"{ }"),
+    ] {
         assert_eq!(refused(&good, &other), Some(RequestError::Signature));
     }
     let with = |change: fn(&mut SignatureHeaders)| {
@@ -82,7 +91,10 @@ fn h4_everything_that_is_covered_is_checked() {
         headers
     };
     assert_eq!(refused(&with(|h| h.timestamp = "1790000001".to_owned()), &good_head), Some(RequestError::Signature));
-    assert_eq!(refused(&with(|h| h.nonce = "AAECAwQFBgcICQoLDA0ODxAS".to_owned()), &good_head), Some(RequestError::Signature));
+    assert_eq!(
+        refused(&with(|h| h.nonce = "AAECAwQFBgcICQoLDA0ODxAS".to_owned()), &good_head),
+        Some(RequestError::Signature)
+    );
     assert_eq!(refused(&with(|h| h.signature.replace_range(..1, "q")), &good_head), Some(RequestError::Signature));
     let other_key = DeviceKey::from_seed(&Secret::new([9; 32])).public_key();
     assert_eq!(verify_request(&other_key, &good, &good_head, NOW), Err(RequestError::Signature));
@@ -100,7 +112,13 @@ fn h4_headers_have_one_spelling() {
         let malformed = Some(RequestError::Malformed { header: TIMESTAMP_HEADER });
         assert_eq!(refused(&|h| h.timestamp = text.to_owned()), malformed, "{text}");
     }
-    for text in ["", "AAECAwQFBgcICQoLDA0ODxA", "AAECAwQFBgcICQoLDA0ODxAR==", "AAECAwQFBgcICQoLDA0ODxAR\n", "AAECAwQFBgcICQoLDA0ODx+R"] {
+    for text in [
+        "",
+        "AAECAwQFBgcICQoLDA0ODxA",
+        "AAECAwQFBgcICQoLDA0ODxAR==",
+        "AAECAwQFBgcICQoLDA0ODxAR\n",
+        "AAECAwQFBgcICQoLDA0ODx+R",
+    ] {
         let malformed = Some(RequestError::Malformed { header: NONCE_HEADER });
         assert_eq!(refused(&|h| h.nonce = text.to_owned()), malformed, "{text}");
     }
@@ -126,8 +144,25 @@ fn skew_is_bounded_on_both_sides_and_named() {
 fn ambiguous_targets_are_refused_on_both_sides() {
     let long = format!("/{}", "a".repeat(limits::TARGET_BYTES_MAX));
     for target in [
-        "", "v1/x", "http://h/v1/x", "//v1/x", "/v1//x", "/v1/../x", "/v1/./x", "/v1/..", "/v1/%2fx", "/v1/%2Fx", "/v1/%2e%2e/x",
-        "/v1/x%5c", "/v1/x%00", "/v1/x#f", "/v1/x y", "/v1/\n", "/v1/é", "/v1/\\x", &long,
+        "",
+        "v1/x",
+        "http://h/v1/x",
+        "//v1/x",
+        "/v1//x",
+        "/v1/../x",
+        "/v1/./x",
+        "/v1/..",
+        "/v1/%2fx",
+        "/v1/%2Fx",
+        "/v1/%2e%2e/x",
+        "/v1/x%5c",
+        "/v1/x%00",
+        "/v1/x#f",
+        "/v1/x y",
+        "/v1/\n",
+        "/v1/é",
+        "/v1/\\x",
+        &long,
     ] {
         let head = head("POST", target, b"{}");
         assert_eq!(sign_request(&key_a(), &head, NOW, &nonce()), Err(RequestError::Target), "{target:?}");

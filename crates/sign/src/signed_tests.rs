@@ -44,7 +44,10 @@ fn refuse(signed: Signed<CredentialStatement>) -> Option<SignedError> {
 
 #[test]
 fn what_was_signed_comes_back() {
-    let verified = Signed::<CredentialStatement>::from_wire(&good().to_wire()).expect("wire").verify(&device(1).public_key()).expect("verifies");
+    let verified = Signed::<CredentialStatement>::from_wire(&good().to_wire())
+        .expect("wire")
+        .verify(&device(1).public_key())
+        .expect("verifies");
     assert_eq!(verified.body(), &statement());
     assert_eq!(verified.to_wire(), good().to_wire());
     let canonical = cjson::to_canonical(&statement()).expect("canonical");

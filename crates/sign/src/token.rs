@@ -213,7 +213,6 @@ impl fmt::Debug for UserCode {
     }
 }
 
-
 #[cfg(test)]
 #[path = "token_tests.rs"]
 mod tests;

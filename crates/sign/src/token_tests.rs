@@ -12,7 +12,8 @@ fn family(byte: u8) -> FamilyId {
     FamilyId::from_random([byte; 16])
 }
 
-const KINDS: [TokenKind; 4] = [TokenKind::Access, TokenKind::BrowserSession, TokenKind::DeviceCode, TokenKind::OwnerLink];
+const KINDS: [TokenKind; 4] =
+    [TokenKind::Access, TokenKind::BrowserSession, TokenKind::DeviceCode, TokenKind::OwnerLink];
 
 #[test]
 fn kinds_share_neither_prefix_nor_stored_form() {
@@ -62,7 +63,13 @@ fn a_changed_refresh_token_is_nobodys() {
         assert_eq!(key(1).parse_refresh(&text), Err(RefreshError), "{at}");
         assert_eq!(key(1).parse_refresh(&good[..at]), Err(RefreshError));
     }
-    for text in [good.replace(".41.", ".041."), good.replace(".41.", ".+41."), format!("{good}."), format!(" {good}"), "x".repeat(10_000)] {
+    for text in [
+        good.replace(".41.", ".041."),
+        good.replace(".41.", ".+41."),
+        format!("{good}."),
+        format!(" {good}"),
+        "x".repeat(10_000),
+    ] {
         assert_eq!(key(1).parse_refresh(&text), Err(RefreshError));
     }
 }
