@@ -346,6 +346,16 @@ mod tests {
     }
 
     #[test]
+    fn even_an_entry_that_should_not_exist_lifts_private_ranges_only() {
+        let everything = ["0.0.0.0/0", "::/0"].map(|text| AllowHost(text.parse().expect("a network"))).to_vec();
+        let guard = Guard { allow_hosts: everything, development: Development::Off };
+        assert_eq!(guard.check(Reach::Guarded, address("10.0.0.1")), Ok(()));
+        for text in ["127.0.0.1", "169.254.169.254", "0.0.0.0", "::ffff:10.0.0.1", "::1", "ff02::1"] {
+            assert!(guard.check(Reach::Guarded, address(text)).is_err(), "{text}");
+        }
+    }
+
+    #[test]
     fn what_reaches_beyond_one_private_network_cannot_be_allowed() {
         for text in [
             "0.0.0.0/0",

@@ -194,3 +194,13 @@ async fn arguments_and_results_keep_every_byte_of_their_numbers_and_texts() {
     let seen = raw.seen();
     assert!(seen[0].contains(&format!(r#""arguments":{arguments}"#)), "{}", seen[0]);
 }
+
+#[tokio::test]
+async fn the_answer_to_another_request_is_no_answer() {
+    for id in [0, 2, 99] {
+        let raw = Raw::start(vec![result(id, r#"{"content":[]}"#)]).await;
+        let error = send_note(&mut client(&raw, Some(Era::Stateless))).await.expect_err("no result");
+        assert!(matches!(error.error, UpstreamError::Malformed { .. }), "{id} {error:?}");
+        assert_eq!(error.applied, Applied::Unknown);
+    }
+}
