@@ -11,7 +11,7 @@ use sign::Secret;
 use std::collections::BTreeMap;
 
 /// The published file; `COLLIE_WRITE_VECTORS=1 cargo test -p collie-seal` writes it again.
-const PUBLISHED: &str = include_str!("../tests/vectors/relocation-v2.json");
+const PUBLISHED: &str = include_str!("../../../docs/vectors/relocation-v2.json");
 
 struct Ids {
     deployment: DeploymentId,
@@ -225,7 +225,7 @@ fn generate() -> String {
 fn the_published_vectors_are_what_the_rows_make() {
     let generated = generate();
     if std::env::var_os("COLLIE_WRITE_VECTORS").is_some() {
-        std::fs::write(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/vectors/relocation-v2.json"), &generated)
+        std::fs::write(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/vectors/relocation-v2.json"), &generated)
             .expect("writes");
     }
     assert!(generated == PUBLISHED, "write the vectors again, and read the difference as a change of format");
