@@ -2,3 +2,5 @@
 
 #[path = "public_client/refusals.rs"]
 mod refusals;
+#[path = "public_client/service.rs"]
+mod service;

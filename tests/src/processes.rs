@@ -1,0 +1,13 @@
+//! The released programs as real processes: found, started, awaited, listened to, and ended when their handle is dropped. Knows nothing of the product but its command lines.
+
+mod binaries;
+mod child;
+mod device;
+mod lab;
+mod service;
+
+pub use binaries::{BIN_DIR, Binaries};
+pub use child::{Finished, Running, Seen};
+pub use device::{Device, Pairing, approve_in, line};
+pub use lab::Lab;
+pub use service::{Database, Service, ServiceOptions};
