@@ -1,7 +1,7 @@
 //! Tests of sealed credentials against a service that moves, mixes and rewrites what it stores; nothing here is product code.
 
 use super::*;
-use crate::recovery;
+use crate::{context::BlobContext as _, recovery};
 use contract::{Effect, connection::Scope, review::Era};
 
 fn usk(byte: u8) -> UserSealingKey {
@@ -228,6 +228,42 @@ fn what_the_author_claims_is_bound_too() {
     let mut newer = sealed();
     newer.version = 2;
     assert!(matches!(open(&place(), &newer), Err(CredentialOpenError::Malformed(_))));
+}
+
+/// Kind and plaintext check each other too, so the binding is shown on the context itself.
+#[test]
+fn every_claim_and_every_part_of_a_place_reaches_the_context() {
+    let (place, claims) = (place(), verified(&sealed()).into_body());
+    let ctx = |place: &CredentialPlace, claims: &CredentialStatement| {
+        SealedCredentialContext(place.row(claims)).ctx().expect("a context").as_bytes().to_vec()
+    };
+    let mut seen = vec![ctx(&place, &claims)];
+    let claimed: [fn(&mut CredentialStatement); 4] = [
+        |c| c.secret_kind = SecretKind::StaticHeader,
+        |c| c.prev_commit = Some(Digest::of(&[b"x"])),
+        |c| c.author_device = DeviceId::from_random([0x77; 16]),
+        |c| c.usk_gen = 2,
+    ];
+    for change in claimed {
+        let mut other = claims.clone();
+        change(&mut other);
+        seen.push(ctx(&place, &other));
+    }
+    let placed: [fn(&mut CredentialPlace); 7] = [
+        |p| p.deployment = DeploymentId::from_random([0x77; 16]),
+        |p| p.workspace = WorkspaceId::from_random([0x77; 16]),
+        |p| p.project = None,
+        |p| p.connection = ConnectionId::from_random([0x77; 16]),
+        |p| p.endpoint.push('/'),
+        |p| p.manifest_digest = Digest::of(&[b"x"]),
+        |p| p.review_digest = Digest::of(&[b"x"]),
+    ];
+    for change in placed {
+        let mut other = place.clone();
+        change(&mut other);
+        seen.push(ctx(&other, &claims));
+    }
+    assert!(seen.iter().enumerate().all(|(at, one)| !seen[..at].contains(one)));
 }
 
 #[test]
