@@ -7,7 +7,7 @@
 //!
 //! ```
 //! use contract::{AuditEvent, audit::{Actor, AuditLog}, ids::{DeploymentId, UserId, WorkspaceId}, workspace::WorkspaceKind};
-//! use store::{NewWorkspace, Store, StoreError};
+//! use collie_store::{NewWorkspace, Store, StoreError};
 //!
 //! async fn make_owner(store: &Store, id: &DeploymentId, owner_id: &UserId, home: &WorkspaceId, now_ms: i64) -> Result<(), StoreError> {
 //!     store
@@ -36,7 +36,7 @@
 //! A body that writes and does not commit does not compile:
 //!
 //! ```compile_fail
-//! # use store::{Store, StoreError}; use contract::ids::UserId;
+//! # use collie_store::{Store, StoreError}; use contract::ids::UserId;
 //! # async fn f(store: &Store, id: &UserId) -> Result<(), StoreError> {
 //! store.run("insert_user", |mut tx| async move { tx.insert_user(id, "Ada", 0).await }).await
 //! # }
@@ -45,7 +45,7 @@
 //! Its twin, with the event that explains it, does:
 //!
 //! ```
-//! # use store::{Store, StoreError}; use contract::{ids::UserId, audit::AuditEntry};
+//! # use collie_store::{Store, StoreError}; use contract::{ids::UserId, audit::AuditEntry};
 //! # async fn f(store: &Store, id: &UserId, entry: &AuditEntry) -> Result<(), StoreError> {
 //! store.run("insert_user", |mut tx| async move { tx.insert_user(id, "Ada", 0).await?; tx.commit_with(entry.clone(), ()).await }).await
 //! # }
@@ -54,14 +54,14 @@
 //! Nothing is written in a body that reads:
 //!
 //! ```compile_fail
-//! # use store::{Store, StoreError}; use contract::ids::UserId;
+//! # use collie_store::{Store, StoreError}; use contract::ids::UserId;
 //! # async fn f(store: &Store, id: &UserId) -> Result<(), StoreError> {
 //! store.read("look", |mut tx| async move { tx.insert_user(id, "Ada", 0).await }).await
 //! # }
 //! ```
 //!
 //! ```
-//! # use store::{Store, StoreError, User}; use contract::ids::UserId;
+//! # use collie_store::{Store, StoreError, User}; use contract::ids::UserId;
 //! # async fn f(store: &Store, id: &UserId) -> Result<Option<User>, StoreError> {
 //! store.read("look", |mut tx| async move { tx.find_user(id).await }).await
 //! # }
@@ -70,14 +70,14 @@
 //! Nothing goes on after the commit:
 //!
 //! ```compile_fail
-//! # use store::{Store, StoreError}; use contract::{ids::UserId, audit::AuditEntry};
+//! # use collie_store::{Store, StoreError}; use contract::{ids::UserId, audit::AuditEntry};
 //! # async fn f(store: &Store, id: &UserId, entry: &AuditEntry) -> Result<(), StoreError> {
 //! store.run("insert_user", |mut tx| async move { let done = tx.commit_with(entry.clone(), ()).await; tx.insert_user(id, "Ada", 0).await?; done }).await
 //! # }
 //! ```
 //!
 //! ```
-//! # use store::{Store, StoreError}; use contract::{ids::UserId, audit::AuditEntry};
+//! # use collie_store::{Store, StoreError}; use contract::{ids::UserId, audit::AuditEntry};
 //! # async fn f(store: &Store, id: &UserId, entry: &AuditEntry) -> Result<(), StoreError> {
 //! store.run("insert_user", |mut tx| async move { tx.insert_user(id, "Ada", 0).await?; let done = tx.commit_with(entry.clone(), ()).await; done }).await
 //! # }

@@ -35,7 +35,6 @@ statements! {
         "INSERT INTO pairing_try (subject, tries, resets_at_ms) VALUES ($1, 1, $2)
          ON CONFLICT (subject) DO UPDATE SET tries = pairing_try.tries + 1 RETURNING subject, tries";
     Upkeep(Retry) "pairing_try" RETURN_TRY = "UPDATE pairing_try SET tries = tries - 1 WHERE subject = $1 AND tries > 0";
-    Upkeep(Retry) "pairing_try" CLEAR_TRIES = "DELETE FROM pairing_try WHERE subject = $1";
     Upkeep(Session) "pairing" SWEEP_PAIRINGS = "DELETE FROM pairing WHERE expires_at_ms <= $1";
     Upkeep(Session) "pairing_try" SWEEP_TRIES = "DELETE FROM pairing_try WHERE resets_at_ms <= $1";
 }
@@ -198,11 +197,6 @@ impl Tx {
     /// Gives back the one try of a code that was right; wrong ones stay counted, so a right code buys no further guesses. Upkeep.
     pub async fn return_pairing_try(&mut self, guesser: Guesser<'_>) -> Result<(), StoreError> {
         self.execute(&RETURN_TRY, bind![&guesser.subject()]).await.map(|_| ())
-    }
-
-    /// Forgets the tries of somebody whose code was right. Upkeep.
-    pub async fn clear_pairing_tries(&mut self, guesser: Guesser<'_>) -> Result<(), StoreError> {
-        self.execute(&CLEAR_TRIES, bind![&guesser.subject()]).await.map(|_| ())
     }
 
     /// A person binds a waiting device to their account. [`StoreError::Fenced`] when it no longer waits.

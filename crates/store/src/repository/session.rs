@@ -221,16 +221,21 @@ impl Tx {
         self.execute_one(&INSERT_ACCESS_TOKEN, bind![token, family_id, now_ms, expires_at_ms]).await
     }
 
-    /// Presents refresh token number `presented` of a live family whose MAC and device signature were verified.
+    /// Presents refresh token number `presented`, whose MAC and device signature were verified. [`StoreError::WrongState`] when the family does not stand.
     pub async fn refresh_family(&mut self, id: &FamilyId, presented: u64, now_ms: i64) -> Result<Refreshed, StoreError> {
         let session = self.find_family(id).await?.ok_or(StoreError::NotVisible { what: "session" })?;
+        match session.standing(now_ms) {
+            Standing::Live(_) => {}
+            Standing::Expired => return Err(StoreError::WrongState { what: "session", state: "expired" }),
+            Standing::Ended(reason) => return Err(StoreError::WrongState { what: "session", state: reason.as_str() }),
+        }
         let issued = session.refresh_issued;
         if presented == issued {
             self.execute_one(&ADVANCE_REFRESH, bind![id, presented]).await?;
             return Ok(Refreshed::Advanced { issued: issued + 1 });
         }
         // Number 0 was never issued, so 1 has no predecessor whose answer could be repeated.
-        if presented >= 1 && presented + 1 == issued {
+        if presented >= 1 && presented.checked_add(1) == Some(issued) {
             return Ok(Refreshed::Repeated { issued });
         }
         self.execute_one(&END_FAMILY, bind![id, now_ms, EndReason::RefreshReused.as_str()]).await?;
