@@ -86,6 +86,15 @@ fn derive(key: &Secret<[u8; 32]>, label: &[u8], generation: u32) -> Result<Secre
 mod tests {
     use super::*;
 
+    /// Computed apart: `HMAC-SHA-256(key, label ‖ g u32 ‖ 01)`, the one block of HKDF-Expand (RFC 5869 2.3).
+    #[test]
+    fn derivations_are_byte_exact() {
+        let usk = UserSealingKey::new(1, Secret::new([7; 32])).expect("a generation");
+        assert_eq!(usk.id().hex(), "44eeaa14d20011bd0bd1a1e0b90ae5b3b4c2c337a0f2763cb1b9ec910d4259c0");
+        assert_eq!(contract::digest::hex(usk.seal_key().key_id()), "8227ed0ef62cff792e3c9a47af7e003d");
+        assert_eq!(contract::digest::hex(usk.local_key().key_id()), "23b89b907a5b025d95d7b07ff54d38d1");
+    }
+
     #[test]
     fn purposes_and_generations_give_unrelated_keys() {
         let usk = |generation, byte| UserSealingKey::new(generation, Secret::new([byte; 32])).expect("a generation");

@@ -49,6 +49,8 @@ fn the_same_position_gives_the_same_token_and_no_other_does() {
     for other in [text(&key(1), &family(1), 2), text(&key(1), &family(2), 1), text(&key(2), &family(1), 1)] {
         assert_ne!(one.rsplit('.').next(), other.rsplit('.').next());
     }
+    // Computed apart from this code.
+    assert_eq!(one, "collie_rt_fam_01010101010101010101010101010101.1._cLGeLfARoc4_c1vhP1OO00PzMqybauKQnbIxgqaOHw");
     assert_eq!(key(1).parse_refresh(&one), Ok(RefreshClaim { family: family(1), n: 1 }));
     assert_eq!(key(2).parse_refresh(&one), Err(RefreshError));
 }
