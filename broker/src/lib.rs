@@ -17,6 +17,8 @@ mod ops;
 mod origin;
 mod private_files;
 mod service;
+#[cfg(test)]
+mod testing;
 mod tls;
 
 pub mod cli;

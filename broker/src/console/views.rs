@@ -37,7 +37,9 @@ pub(crate) fn signed_out() -> String {
 
 /// One sentence, for refusals and for those who are not signed in.
 pub(crate) fn message(title: &'static str, sentence: &str) -> String {
-    Markup::new().raw("<p>").text(sentence).raw("</p>").page(title)
+    let mut letters = sentence.chars();
+    let capital: String = letters.next().into_iter().flat_map(char::to_uppercase).collect();
+    Markup::new().raw("<p>").text(&capital).text(letters.as_str()).raw(".</p>").page(title)
 }
 
 /// GET /pair. The field is always empty: a code that somebody else typed must not be one click away.

@@ -152,15 +152,5 @@ fn refusal(error: &RequestError) -> ApiError {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn two_headers_of_one_name_are_none() {
-        let mut headers = HeaderMap::new();
-        headers.append(AUTHORIZATION, "Bearer x".parse().expect("header"));
-        assert_eq!(single(&headers, &AUTHORIZATION), Some("Bearer x"));
-        headers.append(AUTHORIZATION, "Bearer y".parse().expect("header"));
-        assert_eq!(single(&headers, &AUTHORIZATION), None);
-    }
-}
+#[path = "gate_tests.rs"]
+mod tests;

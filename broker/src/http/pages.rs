@@ -157,3 +157,7 @@ pub(super) fn check_same_origin(headers: &HeaderMap, app: &App) -> Result<(), Ap
     }
     Err(ApiError::new(Code::RoleForbidden, "this form did not come from a page of this service"))
 }
+
+#[cfg(test)]
+#[path = "pages_tests.rs"]
+mod tests;

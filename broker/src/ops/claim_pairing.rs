@@ -150,3 +150,7 @@ async fn repeat(mut tx: Tx, claimed: Claimed, fresh: &Fresh, now_ms: i64) -> Res
 fn over() -> ApiError {
     ApiError::new(Code::PairingExpired, "this pairing is over; start again: `collie online login`")
 }
+
+#[cfg(test)]
+#[path = "pairing_tests.rs"]
+mod tests;

@@ -46,3 +46,19 @@ fn refusal(error: StoreError) -> ApiError {
         other => other.into(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use axum::response::IntoResponse as _;
+
+    /// That a full window forgets nothing is the store's test; here the device learns that waiting helps.
+    #[test]
+    fn a_full_window_says_wait_and_a_replay_says_sign_anew() {
+        let full = refusal(StoreError::Full { what: "nonces", max: limits::REQUEST_NONCES_PER_DEVICE_MAX });
+        assert_eq!(full.code(), Code::NoncesFull);
+        let response = full.into_response();
+        assert_eq!((response.status().as_u16(), &response.headers()["retry-after"]), (429, &"60".parse().expect("header")));
+        assert_eq!(refusal(StoreError::Replayed { what: "nonce" }).status().as_u16(), 401);
+    }
+}

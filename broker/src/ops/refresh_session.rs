@@ -78,3 +78,7 @@ fn check_standing(session: &Session, now_ms: i64) -> Result<(), ApiError> {
         Standing::Ended(reason) => Err(find_session::ended(reason)),
     }
 }
+
+#[cfg(test)]
+#[path = "session_tests.rs"]
+mod tests;
