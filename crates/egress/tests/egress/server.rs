@@ -12,9 +12,9 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 use tokio::net::TcpListener;
 use tokio_rustls::TlsAcceptor;
-use tokio_rustls::rustls::ServerConfig;
 use tokio_rustls::rustls::crypto::aws_lc_rs;
 use tokio_rustls::rustls::pki_types::PrivateKeyDer;
+use tokio_rustls::rustls::{ServerConfig, SupportedProtocolVersion, sign as rustls_sign, version};
 
 pub(crate) const OK: &str = "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nhi";
 
@@ -43,14 +43,24 @@ impl Server {
     }
 
     pub(crate) async fn start_tls(manner: Manner, certified: &CertifiedKey<rcgen::KeyPair>) -> Self {
-        let key = PrivateKeyDer::try_from(certified.signing_key.serialize_der()).expect("a key");
-        let provider = Arc::new(aws_lc_rs::default_provider());
-        let config = ServerConfig::builder_with_provider(provider)
-            .with_safe_default_protocol_versions()
+        Self::start_impostor(manner, certified, certified, &[&version::TLS13, &version::TLS12]).await
+    }
+
+    /// Shows the certificate of one and signs with the key of another.
+    pub(crate) async fn start_impostor(
+        manner: Manner,
+        shown: &CertifiedKey<rcgen::KeyPair>,
+        held: &CertifiedKey<rcgen::KeyPair>,
+        versions: &[&'static SupportedProtocolVersion],
+    ) -> Self {
+        let key = PrivateKeyDer::try_from(held.signing_key.serialize_der()).expect("a key");
+        let key = aws_lc_rs::sign::any_supported_type(&key).expect("a usable key");
+        let certified = rustls_sign::CertifiedKey::new(vec![shown.cert.der().clone()], key);
+        let config = ServerConfig::builder_with_provider(Arc::new(aws_lc_rs::default_provider()))
+            .with_protocol_versions(versions)
             .expect("versions")
             .with_no_client_auth()
-            .with_single_cert(vec![certified.cert.der().clone()], key)
-            .expect("a certificate");
+            .with_cert_resolver(Arc::new(rustls_sign::SingleCertAndKey::from(certified)));
         Self::serve(manner, Some(TlsAcceptor::from(Arc::new(config)))).await
     }
 

@@ -3,6 +3,7 @@
 use crate::server::{Manner, OK, Scripted, Server, certified, egress, roots};
 use collie_egress::{Development, EgressError, Fingerprint, HeaderName, Limits, Method, Request, Sent, Trust};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio_rustls::rustls::version;
 
 fn get() -> Request {
     Request::new(Method::GET, "/", Limits::SERVICE)
@@ -35,6 +36,23 @@ async fn another_certificate_than_the_pinned_one_is_refused_before_anything_is_s
     assert!(error.to_string().contains(&seen.to_string()), "a person can compare it");
     assert_eq!(error.sent(), Sent::No);
     assert!(server.requests().is_empty());
+}
+
+#[tokio::test]
+async fn a_pinned_certificate_without_its_key_is_refused() {
+    let (copied, own) = (certified(&["localhost"]), certified(&["localhost"]));
+    let pin = Fingerprint::of(copied.cert.der());
+    for version in [&version::TLS13, &version::TLS12] {
+        let server = Server::start_impostor(Manner::Answer(OK.to_owned()), &copied, &own, &[version]).await;
+        for (settings_roots, trust) in [(Vec::new(), Trust::Pinned(pin)), (roots(&copied), Trust::Roots)] {
+            let client = egress(|settings| settings.extra_roots = settings_roots);
+            let destination = client.service(&format!("https://localhost:{}", server.address.port()), trust);
+            let error = destination.expect("a URL").send(get()).await.expect_err("refused");
+            assert!(matches!(error, EgressError::Tls { .. }), "{error:?}");
+            assert_eq!(error.sent(), Sent::No);
+        }
+        assert!(server.requests().is_empty());
+    }
 }
 
 #[tokio::test]

@@ -86,6 +86,20 @@ async fn both_eras_have_one_digest_so_the_era_must_be_compared_too() {
 }
 
 #[tokio::test]
+async fn a_client_that_reads_again_sees_new_instructions() {
+    for era in Era::ALL {
+        let lab = lab_in(era).await;
+        let mut client = client(&lab, Some(era));
+        let before = client.fetch_manifest().await.expect("a manifest").manifest;
+        lab.switch(|switches| switches.changes = [ManifestChange::Instructions].into());
+        let after = client.fetch_manifest().await.expect("a manifest").manifest;
+        assert_ne!(before.digest(), after.digest(), "{era:?}");
+        client.close().await;
+        assert_eq!(lab.seen().sessions, 0, "the first session was ended, too");
+    }
+}
+
+#[tokio::test]
 async fn names_listed_twice_are_refused() {
     let lab = lab(|_| {}).await;
     for duplicates in [Duplicates::Same, Duplicates::AcrossPages] {
