@@ -281,3 +281,7 @@ pub(super) fn unsigned(value: i64, table: &str, column: &str) -> Result<u64, Cli
 pub(super) fn impossible(table: &str, column: &str) -> CliError {
     CliError::internal(format!("the local database holds an impossible value in {table}.{column}")).hint("run `collie online doctor`")
 }
+
+#[cfg(test)]
+#[path = "copy_tests.rs"]
+mod tests;

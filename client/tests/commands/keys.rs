@@ -167,3 +167,98 @@ async fn a_login_on_an_account_with_sealed_data_says_how_to_bring_the_key() {
     assert!(run.stdout.contains("collie online key-import"), "{run:?}");
     assert!(machine.folder().find_sealing_key().expect("looks").is_none(), "no second key is made");
 }
+
+#[tokio::test]
+async fn a_key_is_made_only_where_nothing_is_sealed_yet() {
+    let service = Service::start().await;
+    let machine = Machine::connected(&service).await;
+    let app = machine.app();
+    let device = app.service().expect("signed in");
+    let api = device.api().expect("a way");
+    // Whatever is revoked, unsealed or in the public client's format stands in nobody's way.
+    let format = |format: &str| {
+        let row = bare_row("conn_3", "c", 1).canonical_string().replace("\"v2\"", &format!("\"{format}\""));
+        cjson::parse(row.as_bytes(), row.len()).expect("JSON")
+    };
+    service.world().connections = vec![format("v2")];
+    let error = device.ready_sealing_key(&api).await.expect_err("refused");
+    assert_eq!(error.code, contract::Code::KeyRequired);
+    assert!(error.hint.expect("a hint").contains("key-import"));
+    assert!(machine.folder().find_sealing_key().expect("looks").is_none());
+    service.world().connections = vec![bare_row("conn_1", "a", 0), format("v1")];
+    device.ready_sealing_key(&api).await.expect("makes one");
+    let made = *machine.folder().find_sealing_key().expect("looks").expect("is there").id();
+    device.ready_sealing_key(&api).await.expect("has one");
+    assert_eq!(*machine.folder().find_sealing_key().expect("looks").expect("is there").id(), made);
+
+    let error = device.ready_v1_key(&api).await.expect_err("the public client has its own");
+    assert_eq!(error.code, contract::Code::KeyRequired);
+    service.world().connections = vec![];
+    device.ready_v1_key(&api).await.expect("makes one");
+    assert!(device.find_v1_key().await.expect("looks").is_some());
+}
+
+#[tokio::test]
+async fn the_public_clients_key_goes_out_and_in_and_survives_a_new_login() {
+    let service = Service::start().await;
+    let machine = Machine::connected(&service).await;
+    let text = format!("collie-seal-v1:{}", contract::b64u::encode([9; 32]));
+    let run = machine.run_with(&["key-import", "--json"], &text).await;
+    assert_eq!((run.exit, run.code().as_str()), (7, "key.required"), "nothing can prove it");
+    assert_eq!(machine.run_with(&["key-import", "--new-key"], &text).await.exit, 0);
+    let other = format!("collie-seal-v1:{}", contract::b64u::encode([8; 32]));
+    let run = machine.run_with(&["key-import", "--json", "--new-key"], &other).await;
+    assert_eq!((run.exit, run.code().as_str()), (6, "key.other_present"));
+    assert_eq!(machine.run(&["login", "--replace"]).await.exit, 0);
+    let run = machine.run(&["key-export", "--yes", "--stdout-secret", "--for-public-client"]).await;
+    assert_eq!((run.exit, run.stdout), (0, format!("{text}\n")));
+    let all: Vec<u8> = walk(machine.root.path()).iter().flat_map(|path| std::fs::read(path).expect("reads")).collect();
+    assert!(!all.windows(32).any(|window| window == [9; 32]), "it is nowhere in clear");
+    assert!(!String::from_utf8_lossy(&all).contains(&text[15..]));
+}
+
+fn walk(folder: &std::path::Path) -> Vec<std::path::PathBuf> {
+    let entries = std::fs::read_dir(folder).expect("lists").map(|entry| entry.expect("an entry").path());
+    entries.flat_map(|path| if path.is_dir() { walk(&path) } else { vec![path] }).collect()
+}
+
+#[test]
+fn nothing_opens_where_the_row_contradicts_the_review() {
+    use collie_client::opening::{Directory, Tenancy, open_connection};
+    let (key, device_key) = (usk(7), DeviceKey::from_seed(&Secret::new([1; 32])));
+    let device = DeviceId::parse("dev_1").expect("an id");
+    let (row, credential) = sealed(&key, &device, &device_key);
+    let read = |json: &Json| cjson::from_slice::<ConnectionRow>(&json.canonical(), usize::MAX).expect("a row");
+    let good = read(&row);
+    let directory = Directory::new(vec![(device.clone(), device_key.public_key())]);
+    let (deployment, workspace) = (DeploymentId::parse(DEPLOYMENT).expect("an id"), WorkspaceId::parse(WORKSPACE).expect("an id"));
+    let tenancy = Tenancy { deployment: &deployment, workspace: &workspace };
+    let opens = |row: &ConnectionRow, directory: &Directory| open_connection(&key, tenancy, row, &credential, directory).map(|_| ());
+    opens(&good, &directory).expect("the true row opens");
+
+    let changes: [(&str, fn(&mut ConnectionRow)); 7] = [
+        ("id", |row| row.id = ConnectionId::parse("conn_2").expect("an id")),
+        ("endpoint", |row| row.endpoint = "https://evil.example/".to_owned()),
+        ("profile", |row| row.transport = Profile::CloudProxy),
+        ("scope", |row| row.scope = Scope::Project),
+        ("project", |row| row.project_id = "proj_1".to_owned()),
+        ("manifest", |row| row.raw_digest = Digest::of(&[b"other"]).b64u()),
+        ("number", |row| row.review_seq = 2),
+    ];
+    for (what, change) in changes {
+        let mut row = good.clone();
+        change(&mut row);
+        assert_eq!(opens(&row, &directory).expect_err(what).code, contract::Code::SignatureInvalid, "{what}");
+    }
+    let mut unreviewed = good.clone();
+    unreviewed.review = None;
+    assert_eq!(opens(&unreviewed, &directory).expect_err("no review").code, contract::Code::ReviewRequired);
+    let stranger = Directory::new(vec![(device, DeviceKey::from_seed(&Secret::new([2; 32])).public_key())]);
+    assert!(opens(&good, &stranger).is_err(), "signed by nobody of this account");
+    let renamed = Directory::new(vec![(DeviceId::parse("dev_2").expect("an id"), device_key.public_key())]);
+    assert!(opens(&good, &renamed).is_err(), "signed by another device than it names");
+    let other = Tenancy { workspace: &WorkspaceId::parse("ws_2").expect("an id"), ..tenancy };
+    assert!(open_connection(&key, other, &good, &credential, &directory).is_err(), "another workspace");
+    let error = open_connection(&usk(8), tenancy, &good, &credential, &directory).err().expect("another key");
+    assert_eq!(error.code, contract::Code::WrongKey);
+}

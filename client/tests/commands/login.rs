@@ -1,7 +1,7 @@
 //! Login, logout, status and whoami: what they say, what they store, and how they end.
 
 use crate::machine::Machine;
-use crate::service::{Service, USER, USER_CODE, WORKSPACE};
+use crate::service::{PREFIX, Service, USER, USER_CODE, WORKSPACE};
 use contract::Json;
 
 #[tokio::test]
@@ -162,4 +162,51 @@ async fn a_logout_that_cannot_be_told_needs_force() {
     assert_eq!(run.exit, 0, "{run:?}");
     assert!(run.stdout.contains("Local mirror deleted."), "{run:?}");
     assert!(run.stderr.contains("from another device"), "{run:?}");
+}
+
+#[tokio::test]
+async fn only_one_login_runs_at_a_time() {
+    let service = Service::start().await;
+    let machine = Machine::new(&service.origin());
+    let held = machine.folder().lock_login().expect("takes it");
+    let run = machine.run(&["login", "--json"]).await;
+    assert_eq!((run.exit, run.code().as_str()), (7, "login.pending"));
+    assert!(service.world().seen.is_empty());
+    drop(held);
+    assert_eq!(machine.run(&["login"]).await.exit, 0);
+}
+
+#[tokio::test]
+async fn a_service_under_a_path_is_signed_without_the_path() {
+    let service = Service::start().await;
+    let machine = Machine::new(&format!("{}{PREFIX}/", service.origin()));
+    let run = machine.run(&["login"]).await;
+    assert!(run.stdout.contains("Connected Ada"), "{run:?}");
+    assert!(run.stderr.contains("the service calls itself http://127.0.0.1:"), "{run:?}");
+    assert_eq!(machine.run(&["whoami"]).await.exit, 0);
+}
+
+#[tokio::test]
+async fn a_device_id_of_another_service_is_refused() {
+    let (first, second) = (Service::start().await, Service::start().await);
+    let machine = Machine::connected(&first).await;
+    let run = machine.run(&["login", "--server", &second.origin(), "--json"]).await;
+    assert_eq!((run.exit, run.code().as_str()), (10, "trust.pin_mismatch"));
+    let status = machine.run(&["status", "--json", "--server", &second.origin()]).await;
+    assert_eq!(status.data().find_str("mode"), Some("local"), "nothing was kept");
+    assert_eq!(machine.run(&["whoami"]).await.exit, 0, "the first is as it was");
+}
+
+#[tokio::test]
+async fn another_account_finds_nothing_of_the_one_before() {
+    let service = Service::start().await;
+    let machine = Machine::connected(&service).await;
+    let key = seal::UserSealingKey::new(1, sign::Secret::new([7; 32])).expect("a key");
+    let _ = machine.folder().store_sealing_key(&key).expect("stores");
+    service.world().user = "usr_00000000000000000000000000000002";
+    assert_eq!(machine.run(&["login", "--replace"]).await.exit, 0);
+    assert!(machine.folder().find_sealing_key().expect("looks").is_none());
+    service.world().user = USER;
+    assert_eq!(machine.run(&["login", "--replace"]).await.exit, 0);
+    assert!(machine.folder().find_sealing_key().expect("looks").is_some(), "and the first finds its own again");
 }

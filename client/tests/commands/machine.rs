@@ -1,6 +1,8 @@
 //! A machine of a person: a state folder of its own, and `collie` run in it with nothing from the test's environment.
 
 use crate::service::Service;
+use collie_client::app::App;
+use collie_client::cli::Global;
 use collie_client::door::Door;
 use collie_client::state::{ServiceDir, StateDir};
 use contract::{Json, cjson};
@@ -63,6 +65,21 @@ impl Machine {
 
     pub(crate) fn folder(&self) -> ServiceDir {
         StateDir::new(Some(self.root.path()), Door).expect("a state folder").service(&self.server)
+    }
+
+    /// The context of a command here, for what no command shows by itself.
+    pub(crate) fn app(&self) -> App {
+        App::new(Global {
+            json: false,
+            quiet: true,
+            server: Some(self.server.clone()),
+            workspace_id: None,
+            state_dir: Some(self.root.path().to_owned()),
+            no_color: true,
+            development_allow_loopback: false,
+            timeout: 5,
+        })
+        .expect("a context")
     }
 
     pub(crate) async fn run(&self, arguments: &[&str]) -> Run {

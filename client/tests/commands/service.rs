@@ -13,6 +13,8 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 pub(crate) const USER_CODE: &str = "ABCD-EFGH";
+/// A path the service can also be reached under.
+pub(crate) const PREFIX: &str = "/under/a/path";
 pub(crate) const DEPLOYMENT: &str = "dep_00000000000000000000000000000001";
 pub(crate) const USER: &str = "usr_00000000000000000000000000000001";
 pub(crate) const WORKSPACE: &str = "ws_00000000000000000000000000000001";
@@ -96,6 +98,8 @@ fn now_s() -> u64 {
 async fn answer(State(service): State<Service>, method: Method, uri: Uri, headers: HeaderMap, body: Bytes) -> Response {
     let mut world = service.world();
     let target = uri.path_and_query().map(ToString::to_string).unwrap_or_default();
+    // A reverse proxy takes its prefix away; signatures do not cover it.
+    let target = target.strip_prefix(PREFIX).unwrap_or(&target).to_owned();
     world.seen.push(format!("{method} {target}"));
     let json = if body.is_empty() { Json::object() } else { cjson::parse(&body, body.len()).expect("canonical JSON from our client") };
     let (status, answer) = world.handle(&method, &target, &headers, &body, &json);
