@@ -173,7 +173,10 @@ impl From<&sqlx::Error> for EngineFault {
                 constraint: database.constraint().map(str::to_owned),
             };
         }
-        #[expect(clippy::wildcard_enum_match_arm, reason = "the driver's enum is open; what is not named here is one kind")]
+        #[expect(
+            clippy::wildcard_enum_match_arm,
+            reason = "the driver's enum is open; what is not named here is one kind"
+        )]
         let kind = match error {
             sqlx::Error::Io(_) => "connection lost",
             sqlx::Error::Tls(_) => "TLS failed",

@@ -194,7 +194,10 @@ async fn open_postgres(url: &str, begin: Begin) -> Result<Backend, StoreError> {
     let options = url
         .parse::<PgConnectOptions>()?
         .application_name("collie-broker")
-        .options([("statement_timeout", body_ms_max.as_str()), ("idle_in_transaction_session_timeout", body_ms_max.as_str())])
+        .options([
+            ("statement_timeout", body_ms_max.as_str()),
+            ("idle_in_transaction_session_timeout", body_ms_max.as_str()),
+        ])
         .statement_cache_capacity(limits::STORE_STATEMENTS_MAX)
         .disable_statement_logging();
     let pool = PgPoolOptions::new()
@@ -224,7 +227,9 @@ fn schema_error(error: &MigrateError) -> StoreError {
         | MigrateError::VersionTooNew(version, _)
         | MigrateError::VersionTooOld(version, _)
         | MigrateError::Dirty(version) => StoreError::UnknownSchema { version: *version },
-        MigrateError::Execute(error) | MigrateError::ExecuteMigration(error, _) => StoreError::Engine(EngineFault::from(error)),
+        MigrateError::Execute(error) | MigrateError::ExecuteMigration(error, _) => {
+            StoreError::Engine(EngineFault::from(error))
+        }
         _ => StoreError::Engine(EngineFault::of_kind("migration failed")),
     }
 }

@@ -8,8 +8,8 @@ mod writer;
 
 pub(crate) use row::Row;
 pub(crate) use run::{Begin, Bounds};
-pub(crate) use statement::{Access, Value, bind, statements};
 pub(crate) use statement::Statement;
 pub use statement::Upkeep;
+pub(crate) use statement::{Access, Value, bind, statements};
 pub use tx::{Committed, ReadTx, Tx};
 pub(crate) use writer::Writer;

@@ -87,7 +87,10 @@ impl Row {
 
     fn cell<T>(&self, column: &'static str) -> Result<T, StoreError>
     where
-        T: for<'r> Decode<'r, sqlx::Sqlite> + Type<sqlx::Sqlite> + for<'r> Decode<'r, sqlx::Postgres> + Type<sqlx::Postgres>,
+        T: for<'r> Decode<'r, sqlx::Sqlite>
+            + Type<sqlx::Sqlite>
+            + for<'r> Decode<'r, sqlx::Postgres>
+            + Type<sqlx::Postgres>,
         &'static str: ColumnIndex<SqliteRow> + ColumnIndex<PgRow>,
     {
         let cell = match &self.inner {

@@ -78,7 +78,9 @@ impl Store {
         for attempt in 0..attempts_max {
             let ended = match self.backend() {
                 Backend::Sqlite { writer, .. } => run_sqlite(writer, self.bounds(operation), &body).await,
-                Backend::Postgres { pool, begin } => run_postgres(pool, begin.text(attempt), self.bounds(operation), &body).await,
+                Backend::Postgres { pool, begin } => {
+                    run_postgres(pool, begin.text(attempt), self.bounds(operation), &body).await
+                }
             };
             match ended {
                 Attempt::Done(answer) => return answer,
@@ -98,7 +100,9 @@ impl Store {
         for attempt in 0..limits::STORE_CONTENTION_ATTEMPTS_MAX {
             let ended = match self.backend() {
                 Backend::Sqlite { readers, .. } => return read_sqlite(readers, self.bounds(operation), &body).await,
-                Backend::Postgres { pool, .. } => read_postgres(pool, Begin::READ_ONLY.text(attempt), self.bounds(operation), &body).await,
+                Backend::Postgres { pool, .. } => {
+                    read_postgres(pool, Begin::READ_ONLY.text(attempt), self.bounds(operation), &body).await
+                }
             };
             if let Attempt::Done(answer) = ended {
                 return answer;
@@ -184,13 +188,21 @@ where
 }
 
 /// Commits what the body kept, or only what it read: even a refusal must not rest on a snapshot that never was.
-async fn finish_postgres<T, E: From<StoreError>>(home: &Home, operation: &'static str, answer: Result<T, E>) -> Attempt<T, E> {
+async fn finish_postgres<T, E: From<StoreError>>(
+    home: &Home,
+    operation: &'static str,
+    answer: Result<T, E>,
+) -> Attempt<T, E> {
     let Some(Link::Postgres(mut tx)) = home.take_link() else {
         return Attempt::Done(Err(E::from(StoreError::Spoiled { operation })));
     };
     if answer.is_err() {
         if let Some(fault) = home.fault() {
-            return if fault.is_contention() { Attempt::Again(StoreError::Contention { operation }) } else { Attempt::Done(answer) };
+            return if fault.is_contention() {
+                Attempt::Again(StoreError::Contention { operation })
+            } else {
+                Attempt::Done(answer)
+            };
         }
         if let Err(error) = sqlx::query("ROLLBACK TO SAVEPOINT body").execute(&mut *tx).await {
             return ended_by(&error, operation);

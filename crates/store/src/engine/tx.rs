@@ -9,7 +9,9 @@ use crate::{
     repository::audit,
 };
 use contract::audit::AuditEntry;
-use sqlx::{Postgres, Sqlite, SqliteConnection, Transaction, postgres::PgArguments, query::Query, sqlite::SqliteArguments};
+use sqlx::{
+    Postgres, Sqlite, SqliteConnection, Transaction, postgres::PgArguments, query::Query, sqlite::SqliteArguments,
+};
 use std::{
     ops::{Deref, DerefMut},
     sync::{Arc, Mutex, PoisonError},
@@ -123,13 +125,21 @@ impl Tx {
     }
 
     /// Runs a write and says how many rows it touched.
-    pub(crate) async fn execute(&mut self, statement: &'static Statement, values: Vec<Value>) -> Result<u64, StoreError> {
+    pub(crate) async fn execute(
+        &mut self,
+        statement: &'static Statement,
+        values: Vec<Value>,
+    ) -> Result<u64, StoreError> {
         self.note(statement);
         self.0.execute(statement, values).await
     }
 
     /// Runs a write that must touch exactly one row.
-    pub(crate) async fn execute_one(&mut self, statement: &'static Statement, values: Vec<Value>) -> Result<(), StoreError> {
+    pub(crate) async fn execute_one(
+        &mut self,
+        statement: &'static Statement,
+        values: Vec<Value>,
+    ) -> Result<(), StoreError> {
         match self.execute(statement, values).await? {
             1 => Ok(()),
             actual => Err(StoreError::Fenced { statement: statement.name, expected: 1, actual }),
@@ -137,7 +147,11 @@ impl Tx {
     }
 
     /// Runs a write with `RETURNING` that touches at most one row.
-    pub(crate) async fn returning(&mut self, statement: &'static Statement, values: Vec<Value>) -> Result<Option<Row>, StoreError> {
+    pub(crate) async fn returning(
+        &mut self,
+        statement: &'static Statement,
+        values: Vec<Value>,
+    ) -> Result<Option<Row>, StoreError> {
         self.note(statement);
         self.0.fetch_optional(statement, values).await
     }
@@ -157,33 +171,50 @@ impl ReadTx {
     }
 
     /// At most one row.
-    pub(crate) async fn find(&mut self, statement: &'static Statement, values: Vec<Value>) -> Result<Option<Row>, StoreError> {
+    pub(crate) async fn find(
+        &mut self,
+        statement: &'static Statement,
+        values: Vec<Value>,
+    ) -> Result<Option<Row>, StoreError> {
         debug_assert!(statement.access == Access::Read, "`{}` writes", statement.name);
         self.fetch_optional(statement, values).await
     }
 
     /// All rows; the statement carries its own LIMIT.
-    pub(crate) async fn list(&mut self, statement: &'static Statement, values: Vec<Value>) -> Result<Vec<Row>, StoreError> {
+    pub(crate) async fn list(
+        &mut self,
+        statement: &'static Statement,
+        values: Vec<Value>,
+    ) -> Result<Vec<Row>, StoreError> {
         debug_assert!(statement.access == Access::Read, "`{}` writes", statement.name);
         self.check(&values)?;
         let fetched = match &mut self.link {
             Some(Link::SqliteWriter(connection)) => {
                 sqlite_query(statement, values).fetch_all(&mut **connection).await.map(Inner::all_sqlite)
             }
-            Some(Link::SqliteReader(tx)) => sqlite_query(statement, values).fetch_all(&mut **tx).await.map(Inner::all_sqlite),
-            Some(Link::Postgres(tx)) => postgres_query(statement, values).fetch_all(&mut **tx).await.map(Inner::all_postgres),
+            Some(Link::SqliteReader(tx)) => {
+                sqlite_query(statement, values).fetch_all(&mut **tx).await.map(Inner::all_sqlite)
+            }
+            Some(Link::Postgres(tx)) => {
+                postgres_query(statement, values).fetch_all(&mut **tx).await.map(Inner::all_postgres)
+            }
             None => return Err(StoreError::Spoiled { operation: self.operation }),
         };
         let rows = fetched.map_err(|error| self.spoil(&error))?;
         Ok(rows.into_iter().map(|inner| Row { table: statement.table, inner }).collect())
     }
 
-    async fn fetch_optional(&mut self, statement: &'static Statement, values: Vec<Value>) -> Result<Option<Row>, StoreError> {
+    async fn fetch_optional(
+        &mut self,
+        statement: &'static Statement,
+        values: Vec<Value>,
+    ) -> Result<Option<Row>, StoreError> {
         self.check(&values)?;
         let fetched = match &mut self.link {
-            Some(Link::SqliteWriter(connection)) => {
-                sqlite_query(statement, values).fetch_optional(&mut **connection).await.map(|row| row.map(Inner::Sqlite))
-            }
+            Some(Link::SqliteWriter(connection)) => sqlite_query(statement, values)
+                .fetch_optional(&mut **connection)
+                .await
+                .map(|row| row.map(Inner::Sqlite)),
             Some(Link::SqliteReader(tx)) => {
                 sqlite_query(statement, values).fetch_optional(&mut **tx).await.map(|row| row.map(Inner::Sqlite))
             }
@@ -202,8 +233,12 @@ impl ReadTx {
             Some(Link::SqliteWriter(connection)) => {
                 sqlite_query(statement, values).execute(&mut **connection).await.map(|done| done.rows_affected())
             }
-            Some(Link::SqliteReader(tx)) => sqlite_query(statement, values).execute(&mut **tx).await.map(|done| done.rows_affected()),
-            Some(Link::Postgres(tx)) => postgres_query(statement, values).execute(&mut **tx).await.map(|done| done.rows_affected()),
+            Some(Link::SqliteReader(tx)) => {
+                sqlite_query(statement, values).execute(&mut **tx).await.map(|done| done.rows_affected())
+            }
+            Some(Link::Postgres(tx)) => {
+                postgres_query(statement, values).execute(&mut **tx).await.map(|done| done.rows_affected())
+            }
             None => return Err(StoreError::Spoiled { operation: self.operation }),
         };
         done.map_err(|error| self.spoil(&error))

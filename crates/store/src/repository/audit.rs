@@ -56,12 +56,15 @@ impl ReadTx {
 pub(crate) async fn append(tx: &mut Tx, entry: AuditEntry) -> Result<(), StoreError> {
     let AuditEntry { log, actor, at_ms, event } = entry;
     let head = tx.returning(&NEXT_SEQ, bind![log.as_str()]).await?;
-    let seq = head
-        .ok_or(StoreError::Fenced { statement: "NEXT_SEQ", expected: 1, actual: 0 })?
-        .int("seq")?;
+    let seq = head.ok_or(StoreError::Fenced { statement: "NEXT_SEQ", expected: 1, actual: 0 })?.int("seq")?;
     // Ids, words, digests and integers always have a canonical form.
-    let body = event.canonical().ok().and_then(|bytes| String::from_utf8(bytes).ok()).ok_or(StoreError::Unexplained { statement: "INSERT_EVENT" })?;
-    tx.execute_one(&INSERT_EVENT, bind![log.as_str(), seq, at_ms, actor.kind(), actor.as_str(), event.kind(), body]).await
+    let body = event
+        .canonical()
+        .ok()
+        .and_then(|bytes| String::from_utf8(bytes).ok())
+        .ok_or(StoreError::Unexplained { statement: "INSERT_EVENT" })?;
+    tx.execute_one(&INSERT_EVENT, bind![log.as_str(), seq, at_ms, actor.kind(), actor.as_str(), event.kind(), body])
+        .await
 }
 
 impl TryFrom<&Row> for AuditRecord {

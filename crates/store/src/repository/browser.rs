@@ -43,14 +43,26 @@ impl ReadTx {
     }
 
     /// The session of a cookie, while it is good.
-    pub async fn find_browser_session(&mut self, token: &TokenMac, now_ms: i64) -> Result<Option<BrowserSession>, StoreError> {
-        self.find(&FIND_BROWSER_SESSION, bind![token, now_ms]).await?.map(|row| BrowserSession::try_from(&row)).transpose()
+    pub async fn find_browser_session(
+        &mut self,
+        token: &TokenMac,
+        now_ms: i64,
+    ) -> Result<Option<BrowserSession>, StoreError> {
+        self.find(&FIND_BROWSER_SESSION, bind![token, now_ms])
+            .await?
+            .map(|row| BrowserSession::try_from(&row))
+            .transpose()
     }
 }
 
 impl Tx {
     /// Makes a person's one owner link; an earlier one is void from now on.
-    pub async fn insert_owner_link(&mut self, token: &TokenMac, user_id: &UserId, now_ms: i64) -> Result<i64, StoreError> {
+    pub async fn insert_owner_link(
+        &mut self,
+        token: &TokenMac,
+        user_id: &UserId,
+        now_ms: i64,
+    ) -> Result<i64, StoreError> {
         let expires_at_ms = now_ms + 1000 * i64::try_from(limits::OWNER_LINK_TTL_S).unwrap_or_default();
         self.execute(&DELETE_OWNER_LINKS, bind![user_id]).await?;
         self.execute_one(&INSERT_OWNER_LINK, bind![token, user_id, now_ms, expires_at_ms]).await?;
@@ -63,9 +75,15 @@ impl Tx {
     }
 
     /// Opens a cookie session and returns its end. The oldest of a person ends beyond [`limits::BROWSER_SESSIONS_PER_USER_MAX`].
-    pub async fn insert_browser_session(&mut self, token: &TokenMac, user_id: &UserId, now_ms: i64) -> Result<i64, StoreError> {
+    pub async fn insert_browser_session(
+        &mut self,
+        token: &TokenMac,
+        user_id: &UserId,
+        now_ms: i64,
+    ) -> Result<i64, StoreError> {
         let expires_at_ms = now_ms + 1000 * i64::try_from(limits::BROWSER_SESSION_TTL_S).unwrap_or_default();
-        self.execute(&DELETE_OLDEST_BROWSER_SESSIONS, bind![user_id, limits::BROWSER_SESSIONS_PER_USER_MAX - 1]).await?;
+        self.execute(&DELETE_OLDEST_BROWSER_SESSIONS, bind![user_id, limits::BROWSER_SESSIONS_PER_USER_MAX - 1])
+            .await?;
         self.execute_one(&INSERT_BROWSER_SESSION, bind![token, user_id, now_ms, expires_at_ms]).await?;
         Ok(expires_at_ms)
     }

@@ -190,7 +190,11 @@ pub enum Drift {
 
 impl ReadTx {
     /// A connection that the viewer sees, revoked ones included.
-    pub async fn find_connection(&mut self, viewer: &Viewer, id: &ConnectionId) -> Result<Option<Connection>, StoreError> {
+    pub async fn find_connection(
+        &mut self,
+        viewer: &Viewer,
+        id: &ConnectionId,
+    ) -> Result<Option<Connection>, StoreError> {
         let row = self.find(&FIND_CONNECTION, bind![&viewer.workspace_id, &viewer.user_id, id]).await?;
         row.map(|row| Connection::try_from(&row)).transpose()
     }
@@ -202,7 +206,11 @@ impl ReadTx {
     }
 
     /// The stored raw manifest of a connection with its digest, in canonical form.
-    pub async fn find_raw_manifest(&mut self, viewer: &Viewer, id: &ConnectionId) -> Result<Option<(Json, Digest)>, StoreError> {
+    pub async fn find_raw_manifest(
+        &mut self,
+        viewer: &Viewer,
+        id: &ConnectionId,
+    ) -> Result<Option<(Json, Digest)>, StoreError> {
         let row = self.find(&FIND_RAW_MANIFEST, bind![&viewer.workspace_id, &viewer.user_id, id]).await?;
         let Some(row) = row else { return Ok(None) };
         let manifest = row.optional_parsed("raw_manifest", parse_json)?;
@@ -217,7 +225,12 @@ impl ReadTx {
 
 impl Tx {
     /// Makes a connection for the viewer, in `review_required`.
-    pub async fn insert_connection(&mut self, viewer: &Viewer, new: NewConnection<'_>, now_ms: i64) -> Result<Connection, StoreError> {
+    pub async fn insert_connection(
+        &mut self,
+        viewer: &Viewer,
+        new: NewConnection<'_>,
+        now_ms: i64,
+    ) -> Result<Connection, StoreError> {
         if let Some(project) = new.project_id {
             self.find_project(viewer, project).await?.ok_or(StoreError::NotVisible { what: "project" })?;
         }
@@ -278,7 +291,11 @@ impl Tx {
     ) -> Result<(Connection, StoredVersion), StoreError> {
         let standing = self.find_open_at(viewer, id, new.expected_version).await?;
         if new.review_seq != standing.review_seq + 1 {
-            return Err(StoreError::VersionMoved { what: "review", expected: new.review_seq.saturating_sub(1), actual: standing.review_seq });
+            return Err(StoreError::VersionMoved {
+                what: "review",
+                expected: new.review_seq.saturating_sub(1),
+                actual: standing.review_seq,
+            });
         }
         let signed = cjson::to_canonical(new.review).ok().and_then(|bytes| String::from_utf8(bytes).ok());
         let values = bind![
@@ -333,7 +350,10 @@ impl Tx {
             Some(review) => review.digest == *seen.review_digest,
             None => standing.reviewed_digest.as_ref() == Some(seen.review_digest),
         };
-        if standing.status != Status::Active || !about_standing || standing.reviewed_raw_digest.as_ref() == Some(seen.raw_digest) {
+        if standing.status != Status::Active
+            || !about_standing
+            || standing.reviewed_raw_digest.as_ref() == Some(seen.raw_digest)
+        {
             return Ok(Drift::NothingToDo);
         }
         self.execute_one(&LIFT_REVIEW, bind![&viewer.workspace_id, id, standing.version, now_ms]).await?;
@@ -341,7 +361,12 @@ impl Tx {
     }
 
     /// Ends a connection for good and deletes its sealed credential. Repeating it changes nothing.
-    pub async fn revoke_connection(&mut self, viewer: &Viewer, id: &ConnectionId, now_ms: i64) -> Result<Revocation, StoreError> {
+    pub async fn revoke_connection(
+        &mut self,
+        viewer: &Viewer,
+        id: &ConnectionId,
+        now_ms: i64,
+    ) -> Result<Revocation, StoreError> {
         let standing = self.find_own(viewer, id).await?;
         if standing.status == Status::Revoked {
             return Ok(Revocation::Before);
@@ -365,7 +390,12 @@ impl Tx {
         }
     }
 
-    async fn find_open_at(&mut self, viewer: &Viewer, id: &ConnectionId, expected: u64) -> Result<Connection, StoreError> {
+    async fn find_open_at(
+        &mut self,
+        viewer: &Viewer,
+        id: &ConnectionId,
+        expected: u64,
+    ) -> Result<Connection, StoreError> {
         let standing = self.find_open(viewer, id).await?;
         if standing.version == expected {
             return Ok(standing);
@@ -398,8 +428,10 @@ impl TryFrom<&Row> for Connection {
     type Error = StoreError;
 
     fn try_from(row: &Row) -> Result<Self, StoreError> {
-        let wire = row.optional_parsed("review", |text| cjson::from_slice::<SignedWire>(text.as_bytes(), text.len()).ok())?;
-        let review = wire.zip(row.optional_digest("review_digest")?).map(|(wire, digest)| StoredReview { wire, digest });
+        let wire =
+            row.optional_parsed("review", |text| cjson::from_slice::<SignedWire>(text.as_bytes(), text.len()).ok())?;
+        let review =
+            wire.zip(row.optional_digest("review_digest")?).map(|(wire, digest)| StoredReview { wire, digest });
         Ok(Self {
             id: row.id("id")?,
             user_id: row.id("user_id")?,
@@ -408,7 +440,8 @@ impl TryFrom<&Row> for Connection {
             project_id: row.optional_id("project_id")?,
             profile: row.parsed("profile", Profile::parse)?,
             endpoint: row.text("endpoint")?,
-            manifest: row.parsed("manifest", |text| parse_json(text).and_then(|json| json.as_array().map(<[Json]>::to_vec)))?,
+            manifest: row
+                .parsed("manifest", |text| parse_json(text).and_then(|json| json.as_array().map(<[Json]>::to_vec)))?,
             manifest_digest: row.digest("manifest_digest")?,
             reviewed_digest: row.optional_digest("reviewed_digest")?,
             status: row.parsed("status", Status::parse)?,

@@ -86,7 +86,11 @@ pub struct StoredVersion {
 
 impl ReadTx {
     /// The sealed credential of a connection of this person. The broker decides which session class may have it.
-    pub async fn find_credential(&mut self, viewer: &Viewer, id: &ConnectionId) -> Result<Option<StoredCredential>, StoreError> {
+    pub async fn find_credential(
+        &mut self,
+        viewer: &Viewer,
+        id: &ConnectionId,
+    ) -> Result<Option<StoredCredential>, StoreError> {
         let row = self.find(&FIND_CREDENTIAL, bind![&viewer.workspace_id, &viewer.user_id, id]).await?;
         row.map(|row| StoredCredential::try_from(&row)).transpose()
     }
@@ -112,8 +116,12 @@ impl Tx {
                     actual: connection.credential_version,
                 });
             }
-            (SealFormat::V1, NewFormat::V2 { .. }) => return Err(StoreError::WrongState { what: "connection", state: "sealed in v1" }),
-            (SealFormat::V2, NewFormat::V1 { .. }) => return Err(StoreError::WrongState { what: "connection", state: "sealed in v2" }),
+            (SealFormat::V1, NewFormat::V2 { .. }) => {
+                return Err(StoreError::WrongState { what: "connection", state: "sealed in v1" });
+            }
+            (SealFormat::V2, NewFormat::V1 { .. }) => {
+                return Err(StoreError::WrongState { what: "connection", state: "sealed in v2" });
+            }
         }
         let now_s = (now_ms / 1000).max(1);
         let values = bind![

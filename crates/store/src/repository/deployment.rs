@@ -50,7 +50,12 @@ impl ReadTx {
 
 impl Tx {
     /// Makes the installation; a second one is [`StoreError::AlreadyThere`].
-    pub async fn insert_deployment(&mut self, id: &DeploymentId, owner_id: &UserId, now_ms: i64) -> Result<(), StoreError> {
+    pub async fn insert_deployment(
+        &mut self,
+        id: &DeploymentId,
+        owner_id: &UserId,
+        now_ms: i64,
+    ) -> Result<(), StoreError> {
         match self.execute(&INSERT_DEPLOYMENT, bind![id, owner_id, now_ms]).await? {
             1 => Ok(()),
             _ => Err(StoreError::AlreadyThere { what: "deployment" }),
@@ -75,6 +80,10 @@ impl TryFrom<&Row> for User {
     type Error = StoreError;
 
     fn try_from(row: &Row) -> Result<Self, StoreError> {
-        Ok(Self { id: row.id("id")?, display_name: row.text("display_name")?, created_at_ms: row.int("created_at_ms")? })
+        Ok(Self {
+            id: row.id("id")?,
+            display_name: row.text("display_name")?,
+            created_at_ms: row.int("created_at_ms")?,
+        })
     }
 }

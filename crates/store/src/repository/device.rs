@@ -105,7 +105,12 @@ impl Tx {
     }
 
     /// Ends a device of this person and all its sessions, for good. Repeating it changes nothing.
-    pub async fn revoke_device(&mut self, user_id: &UserId, id: &DeviceId, now_ms: i64) -> Result<Revocation, StoreError> {
+    pub async fn revoke_device(
+        &mut self,
+        user_id: &UserId,
+        id: &DeviceId,
+        now_ms: i64,
+    ) -> Result<Revocation, StoreError> {
         let device = self.find_device(user_id, id).await?.ok_or(StoreError::NotVisible { what: "device" })?;
         if device.revoked_at_ms.is_some() {
             return Ok(Revocation::Before);

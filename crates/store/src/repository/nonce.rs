@@ -23,9 +23,20 @@ impl Tx {
     /// Remembers the nonce of a verified request for twice the skew window. Upkeep.
     ///
     /// [`StoreError::Replayed`] when the device used it within that time, [`StoreError::Full`] at [`limits::REQUEST_NONCES_PER_DEVICE_MAX`].
-    pub async fn insert_request_nonce(&mut self, device_id: &DeviceId, nonce: &str, now_ms: i64) -> Result<(), StoreError> {
+    pub async fn insert_request_nonce(
+        &mut self,
+        device_id: &DeviceId,
+        nonce: &str,
+        now_ms: i64,
+    ) -> Result<(), StoreError> {
         let expires_at_ms = now_ms + 2000 * i64::try_from(limits::REQUEST_SKEW_S_MAX).unwrap_or_default();
-        self.insert_request_nonce_within(device_id, nonce, now_ms, Window { expires_at_ms, max: limits::REQUEST_NONCES_PER_DEVICE_MAX }).await
+        self.insert_request_nonce_within(
+            device_id,
+            nonce,
+            now_ms,
+            Window { expires_at_ms, max: limits::REQUEST_NONCES_PER_DEVICE_MAX },
+        )
+        .await
     }
 
     pub(crate) async fn insert_request_nonce_within(

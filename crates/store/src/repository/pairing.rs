@@ -145,7 +145,11 @@ impl Guesser<'_> {
 
 impl ReadTx {
     /// The waiting pairing of a typed code. Count the try first: [`Tx::count_pairing_try`].
-    pub async fn find_pairing_by_user_code(&mut self, user_code: &TokenMac, now_ms: i64) -> Result<Option<Pairing>, StoreError> {
+    pub async fn find_pairing_by_user_code(
+        &mut self,
+        user_code: &TokenMac,
+        now_ms: i64,
+    ) -> Result<Option<Pairing>, StoreError> {
         self.find(&FIND_BY_USER_CODE, bind![user_code, now_ms]).await?.map(|row| Pairing::try_from(&row)).transpose()
     }
 

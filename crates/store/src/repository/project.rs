@@ -1,6 +1,10 @@
 //! Projects inside a workspace. An id that a person chooses can neither take nor reveal somebody else's.
 
-use super::{Inserted, Viewer, role::RoleChange, workspace::{Member, MemberChange}};
+use super::{
+    Inserted, Viewer,
+    role::RoleChange,
+    workspace::{Member, MemberChange},
+};
 use crate::{
     engine::{ReadTx, Row, Tx, bind, statements},
     error::StoreError,
@@ -77,7 +81,9 @@ pub struct NewProject<'a> {
 impl ReadTx {
     /// Every project of the viewer in their workspace, oldest first.
     pub async fn list_projects(&mut self, viewer: &Viewer) -> Result<Vec<Project>, StoreError> {
-        let rows = self.list(&LIST_PROJECTS, bind![&viewer.workspace_id, &viewer.user_id, limits::PROJECTS_PER_WORKSPACE_MAX]).await?;
+        let rows = self
+            .list(&LIST_PROJECTS, bind![&viewer.workspace_id, &viewer.user_id, limits::PROJECTS_PER_WORKSPACE_MAX])
+            .await?;
         rows.iter().map(Project::try_from).collect()
     }
 
@@ -97,7 +103,12 @@ impl ReadTx {
 
 impl Tx {
     /// Makes a project owned by the viewer, or finds the one they made before with the same requested id and name.
-    pub async fn insert_project(&mut self, viewer: &Viewer, new: NewProject<'_>, now_ms: i64) -> Result<Inserted<Project>, StoreError> {
+    pub async fn insert_project(
+        &mut self,
+        viewer: &Viewer,
+        new: NewProject<'_>,
+        now_ms: i64,
+    ) -> Result<Inserted<Project>, StoreError> {
         self.find_role(viewer).await?.ok_or(StoreError::NotVisible { what: "workspace" })?;
         if let Some(standing) = self.find_standing(viewer, new.requested_id).await? {
             let same = standing.name == new.name;
@@ -107,7 +118,9 @@ impl Tx {
             return Err(StoreError::Full { what: "projects", max: limits::PROJECTS_PER_WORKSPACE_MAX });
         }
         let id = match new.requested_id {
-            Some(requested) if self.find(&FIND_TAKEN, bind![&viewer.workspace_id, requested]).await?.is_none() => requested,
+            Some(requested) if self.find(&FIND_TAKEN, bind![&viewer.workspace_id, requested]).await?.is_none() => {
+                requested
+            }
             Some(_) | None => new.fresh_id,
         };
         self.execute_one(
@@ -141,11 +154,14 @@ impl Tx {
         }
         let change = RoleChange { actor: project.role, own: actor.user_id == *user_id, present, next: Some(role) };
         change.check()?;
-        if change.loses_owner() && self.count(&COUNT_OTHER_PROJECT_OWNERS, bind![&actor.workspace_id, id, user_id]).await? == 0 {
+        if change.loses_owner()
+            && self.count(&COUNT_OTHER_PROJECT_OWNERS, bind![&actor.workspace_id, id, user_id]).await? == 0
+        {
             return Err(StoreError::LastOwner);
         }
         if let Some(from) = present {
-            self.execute_one(&SET_PROJECT_ROLE, bind![&actor.workspace_id, id, user_id, role.as_str(), from.as_str()]).await?;
+            self.execute_one(&SET_PROJECT_ROLE, bind![&actor.workspace_id, id, user_id, role.as_str(), from.as_str()])
+                .await?;
             return Ok(MemberChange::Changed { from });
         }
         self.find(&FIND_WORKSPACE_MEMBER, bind![&actor.workspace_id, user_id])
@@ -154,11 +170,16 @@ impl Tx {
         if self.count(&COUNT_PROJECT_MEMBERS, bind![&actor.workspace_id, id]).await? >= limits::MEMBERS_MAX {
             return Err(StoreError::Full { what: "members", max: limits::MEMBERS_MAX });
         }
-        self.execute_one(&INSERT_PROJECT_MEMBER, bind![&actor.workspace_id, id, user_id, role.as_str(), now_ms]).await?;
+        self.execute_one(&INSERT_PROJECT_MEMBER, bind![&actor.workspace_id, id, user_id, role.as_str(), now_ms])
+            .await?;
         Ok(MemberChange::Added)
     }
 
-    async fn find_standing(&mut self, viewer: &Viewer, requested: Option<&ProjectId>) -> Result<Option<Project>, StoreError> {
+    async fn find_standing(
+        &mut self,
+        viewer: &Viewer,
+        requested: Option<&ProjectId>,
+    ) -> Result<Option<Project>, StoreError> {
         let Some(requested) = requested else { return Ok(None) };
         let own = self.find(&FIND_REQUESTED, bind![&viewer.workspace_id, &viewer.user_id, requested]).await?;
         match own {

@@ -205,7 +205,8 @@ impl Tx {
             .ok_or(StoreError::NotVisible { what: "workspace" })?;
         self.execute(&END_OLDEST_FAMILIES, bind![new.device_id, now_ms, limits::SESSIONS_PER_DEVICE_MAX - 1]).await?;
         let expires_at_ms = new.expires_at_ms.min(new.ends_at_ms);
-        let values = bind![new.id, new.workspace_id, new.user_id, new.device_id, class, now_ms, expires_at_ms, new.ends_at_ms];
+        let values =
+            bind![new.id, new.workspace_id, new.user_id, new.device_id, class, now_ms, expires_at_ms, new.ends_at_ms];
         self.execute_one(&INSERT_FAMILY, values).await
     }
 
@@ -222,7 +223,12 @@ impl Tx {
     }
 
     /// Presents refresh token number `presented`, whose MAC and device signature were verified. [`StoreError::WrongState`] when the family does not stand.
-    pub async fn refresh_family(&mut self, id: &FamilyId, presented: u64, now_ms: i64) -> Result<Refreshed, StoreError> {
+    pub async fn refresh_family(
+        &mut self,
+        id: &FamilyId,
+        presented: u64,
+        now_ms: i64,
+    ) -> Result<Refreshed, StoreError> {
         let session = self.find_family(id).await?.ok_or(StoreError::NotVisible { what: "session" })?;
         match session.standing(now_ms) {
             Standing::Live(_) => {}

@@ -139,7 +139,13 @@ impl Tx {
     /// Gives `user_id` this role in the actor's workspace, as a new member or instead of the role they have.
     ///
     /// Invariant: a workspace always has an owner. The actor's rank, the member's rank and the count of owners are read in the transaction that writes.
-    pub async fn set_member(&mut self, actor: &Viewer, user_id: &UserId, role: Role, now_ms: i64) -> Result<MemberChange, StoreError> {
+    pub async fn set_member(
+        &mut self,
+        actor: &Viewer,
+        user_id: &UserId,
+        role: Role,
+        now_ms: i64,
+    ) -> Result<MemberChange, StoreError> {
         let change = self.role_change(actor, user_id, Some(role)).await?;
         if change.present == Some(role) {
             return Ok(MemberChange::Unchanged);
@@ -167,7 +173,12 @@ impl Tx {
         Ok(present)
     }
 
-    async fn role_change(&mut self, actor: &Viewer, user_id: &UserId, next: Option<Role>) -> Result<RoleChange, StoreError> {
+    async fn role_change(
+        &mut self,
+        actor: &Viewer,
+        user_id: &UserId,
+        next: Option<Role>,
+    ) -> Result<RoleChange, StoreError> {
         let role = self.find_role(actor).await?.ok_or(StoreError::NotVisible { what: "workspace" })?;
         let target = Viewer { workspace_id: actor.workspace_id.clone(), user_id: user_id.clone() };
         let present = self.find_role(&target).await?;

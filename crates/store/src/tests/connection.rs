@@ -2,11 +2,14 @@
 
 use super::{
     Fixture, on_both_engines,
-    world::{NOW, connection, device, digest, entry, json, make_connection, make_device, make_device_of, make_person, project, user, viewer},
+    world::{
+        NOW, connection, device, digest, entry, json, make_connection, make_device, make_device_of, make_person,
+        project, user, viewer,
+    },
 };
 use crate::{
-    Connection, Drift, DriftSeen, NewConnection, NewCredential, NewFormat, NewProject, NewReview, PublicReview, Revocation, Store, StoreError,
-    StoredCredential, StoredVersion, Viewer,
+    Connection, Drift, DriftSeen, NewConnection, NewCredential, NewFormat, NewProject, NewReview, PublicReview,
+    Revocation, Store, StoreError, StoredCredential, StoredVersion, Viewer,
 };
 use contract::{
     Effect, Json,
@@ -31,7 +34,12 @@ struct Draft {
 }
 
 fn draft(expected_version: u64, review_seq: u64, credential_version: u64) -> Draft {
-    Draft { expected_version, review_seq, credential_version, raw: json(&format!(r#"{{"instructions":"","tools":[{review_seq}]}}"#)) }
+    Draft {
+        expected_version,
+        review_seq,
+        credential_version,
+        raw: json(&format!(r#"{{"instructions":"","tools":[{review_seq}]}}"#)),
+    }
 }
 
 async fn review(store: &Store, viewer: &Viewer, draft: &Draft) -> Written {
@@ -82,7 +90,8 @@ async fn find(store: &Store, viewer: &Viewer, n: u8) -> Option<Connection> {
 }
 
 async fn credential(store: &Store, viewer: &Viewer) -> Option<StoredCredential> {
-    let found = store.read("credential", |mut tx| async move { tx.find_credential(viewer, &connection(1)).await }).await;
+    let found =
+        store.read("credential", |mut tx| async move { tx.find_credential(viewer, &connection(1)).await }).await;
     found.unwrap_or_else(|error: StoreError| panic!("{error}"))
 }
 

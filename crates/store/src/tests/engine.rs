@@ -25,7 +25,10 @@ const REFUSED: Statement = Statement::split(
 );
 
 async fn find_user(store: &Store, id: &UserId) -> Option<User> {
-    store.read("find_user", |mut tx| async move { tx.find_user(id).await }).await.unwrap_or_else(|error: StoreError| panic!("{error}"))
+    store
+        .read("find_user", |mut tx| async move { tx.find_user(id).await })
+        .await
+        .unwrap_or_else(|error: StoreError| panic!("{error}"))
 }
 
 #[derive(Debug, PartialEq)]

@@ -5,23 +5,28 @@ use super::{
     world::{NOW, entry, make_person, user},
 };
 use crate::{
-    Store, StoreConfig, StoreError,
+    Committed, Store, StoreConfig, StoreError, Tx,
     engine::{Access, Statement, bind},
 };
 use contract::{audit::AuditLog, limits};
 use std::{
     future::{Future, pending},
     sync::{
-        Arc,
-        atomic::{AtomicU32, Ordering},
+        Mutex,
+        atomic::{AtomicU32, AtomicU64, Ordering},
     },
     task::Poll,
 };
+use tokio::{sync::oneshot, task::JoinHandle};
 
 /// Makes the COMMIT itself fail: a foreign key that is checked only there.
 const DEFER: Statement = Statement::both("DEFER", "membership", Access::Write, "PRAGMA defer_foreign_keys = ON");
-const DANGLE: Statement =
-    Statement::both("DANGLE", "membership", Access::Write, "INSERT INTO membership (workspace_id, user_id, role, created_at_ms) VALUES ('ws_none', $1, 'owner', 0)");
+const DANGLE: Statement = Statement::both(
+    "DANGLE",
+    "membership",
+    Access::Write,
+    "INSERT INTO membership (workspace_id, user_id, role, created_at_ms) VALUES ('ws_none', $1, 'owner', 0)",
+);
 
 async fn append(store: &Store, n: u8) -> Result<(), StoreError> {
     store.run("append", |tx| async move { tx.commit_with(entry(n), ()).await }).await
@@ -31,7 +36,9 @@ async fn count_events(store: &Store, n: u8) -> usize {
     let log = &AuditLog::Workspace(super::world::workspace(n));
     let mut seen = 0;
     loop {
-        let page = store.read("log", |mut tx| async move { tx.list_audit_events(log, u64::try_from(seen).expect("small")).await }).await;
+        let page = store
+            .read("log", |mut tx| async move { tx.list_audit_events(log, u64::try_from(seen).expect("small")).await })
+            .await;
         let page = page.unwrap_or_else(|error: StoreError| panic!("{error}"));
         if page.is_empty() {
             return seen;
@@ -65,68 +72,17 @@ fn two_thousand_bodies_share_few_commits() {
 fn a_failed_commit_runs_everybody_again() {
     on_sqlite(|Fixture { store, .. }| async move {
         make_person(&store, 1).await;
-        let runs = Arc::new([AtomicU32::new(0), AtomicU32::new(0), AtomicU32::new(0)]);
         // All three wait while another body holds the writer, so that they form one group.
-        let (release, held) = tokio::sync::oneshot::channel::<()>();
-        let (holding, holds) = tokio::sync::oneshot::channel::<()>();
-        let gate = Arc::new(std::sync::Mutex::new(Some((holding, held))));
-        let holder = {
-            let (store, gate) = (store.clone(), Arc::clone(&gate));
-            tokio::spawn(async move {
-                let gate = &gate;
-                let done: Result<(), StoreError> = store
-                    .run("hold", |tx| async move {
-                        let taken = gate.lock().expect("not poisoned").take();
-                        if let Some((holding, held)) = taken {
-                            holding.send(()).expect("awaited");
-                            held.await.expect("released");
-                        }
-                        tx.commit_unchanged(())
-                    })
-                    .await;
-                done
-            })
-        };
-        holds.await.expect("the holder runs");
-        let poison = {
-            let (store, runs) = (store.clone(), Arc::clone(&runs));
-            tokio::spawn(async move {
-                let (runs, id) = (&runs, &user(1));
-                let done: Result<u32, StoreError> = store
-                    .run("poison", |mut tx| async move {
-                        let run = runs[0].fetch_add(1, Ordering::SeqCst);
-                        if run == 0 {
-                            tx.execute(&DEFER, bind![]).await?;
-                            tx.execute(&DANGLE, bind![id]).await?;
-                        }
-                        tx.commit_with(entry(1), run).await
-                    })
-                    .await;
-                done
-            })
-        };
-        let neighbour = {
-            let (store, runs) = (store.clone(), Arc::clone(&runs));
-            tokio::spawn(async move {
-                let runs = &runs;
-                let done: Result<u32, StoreError> =
-                    store.run("neighbour", |tx| async move { tx.commit_with(entry(2), runs[1].fetch_add(1, Ordering::SeqCst)).await }).await;
-                done
-            })
-        };
-        let refuser = {
-            let (store, runs) = (store.clone(), Arc::clone(&runs));
-            tokio::spawn(async move {
-                let runs = &runs;
-                let done: Result<(), StoreError> = store
-                    .run("refuser", |_tx| async move {
-                        let run = u64::from(runs[2].fetch_add(1, Ordering::SeqCst));
-                        Err(StoreError::Full { what: "run", max: run })
-                    })
-                    .await;
-                done
-            })
-        };
+        let (holder, release) = hold_the_writer(&store).await;
+        let poison = counted(&store, |run, mut tx| async move {
+            if run == 0 {
+                tx.execute(&DEFER, bind![]).await?;
+                tx.execute(&DANGLE, bind![&user(1)]).await?;
+            }
+            tx.commit_with(entry(1), run).await
+        });
+        let neighbour = counted(&store, |run, tx| async move { tx.commit_with(entry(2), run).await });
+        let refuser = counted(&store, |run, _tx| async move { Err(StoreError::Full { what: "run", max: run }) });
         store.wait_for_queue(3).await;
         release.send(()).expect("held");
         assert_eq!(holder.await.expect("no panic"), Ok(()));
@@ -135,6 +91,41 @@ fn a_failed_commit_runs_everybody_again() {
         assert_eq!(refuser.await.expect("no panic"), Err(StoreError::Full { what: "run", max: 1 }));
         assert_eq!((count_events(&store, 1).await, count_events(&store, 2).await), (2, 1));
     });
+}
+
+/// A body that has the writer until it is released.
+async fn hold_the_writer(store: &Store) -> (JoinHandle<Result<(), StoreError>>, oneshot::Sender<()>) {
+    let (release, held) = oneshot::channel::<()>();
+    let (holding, holds) = oneshot::channel::<()>();
+    let (store, gate) = (store.clone(), Mutex::new(Some((holding, held))));
+    let holder = tokio::spawn(async move {
+        let gate = &gate;
+        let done: Result<(), StoreError> = store
+            .run("hold", |tx| async move {
+                let taken = gate.lock().expect("not poisoned").take();
+                if let Some((holding, held)) = taken {
+                    holding.send(()).expect("awaited");
+                    held.await.expect("released");
+                }
+                tx.commit_unchanged(())
+            })
+            .await;
+        done
+    });
+    holds.await.expect("the holder runs");
+    (holder, release)
+}
+
+/// Runs a body that is told how often it ran before.
+fn counted<Fut>(store: &Store, body: fn(u64, Tx) -> Fut) -> JoinHandle<Result<u64, StoreError>>
+where
+    Fut: Future<Output = Result<Committed<u64>, StoreError>> + Send + 'static,
+{
+    let store = store.clone();
+    tokio::spawn(async move {
+        let runs = AtomicU64::new(0);
+        store.run("counted", |tx| body(runs.fetch_add(1, Ordering::SeqCst), tx)).await
+    })
 }
 
 #[test]
@@ -171,7 +162,8 @@ fn an_answer_never_leaves_before_its_commit() {
                 let committed = tx.commit_with(entry(1), ()).await?;
                 // The machine stops here: what is on disk now is what a start finds.
                 for suffix in ["", "-wal"] {
-                    std::fs::copy(format!("{}{suffix}", path.display()), format!("{}{suffix}", copied.display())).expect("copies");
+                    std::fs::copy(format!("{}{suffix}", path.display()), format!("{}{suffix}", copied.display()))
+                        .expect("copies");
                 }
                 Ok(committed)
             })
@@ -185,7 +177,8 @@ fn an_answer_never_leaves_before_its_commit() {
 
         // After the answer it must be there, whatever happens to the process.
         for suffix in ["", "-wal"] {
-            std::fs::copy(format!("{}{suffix}", path.display()), format!("{}{suffix}", copy.display())).expect("copies");
+            std::fs::copy(format!("{}{suffix}", path.display()), format!("{}{suffix}", copy.display()))
+                .expect("copies");
         }
         let crashed = Store::open(StoreConfig::Sqlite { path: copy }).await.expect("recovers");
         assert_eq!(count_events(&crashed, 1).await, 1);
@@ -197,7 +190,8 @@ fn an_answer_never_leaves_before_its_commit() {
 #[test]
 fn a_checkpoint_removes_what_was_replaced() {
     on_sqlite(|Fixture { store, config }| async move {
-        const RENAME: Statement = Statement::both("RENAME", "user", Access::Write, r#"UPDATE "user" SET display_name = 'x' WHERE id = $1"#);
+        const RENAME: Statement =
+            Statement::both("RENAME", "user", Access::Write, r#"UPDATE "user" SET display_name = 'x' WHERE id = $1"#);
         let StoreConfig::Sqlite { path } = &config else { return };
         let holds = |needle: &str| {
             ["", "-wal"].iter().any(|suffix| {

@@ -57,7 +57,11 @@ async fn claim(store: &Store, n: u8, device_n: u8, now_ms: i64) -> Result<(), St
         .run("claim", |mut tx| async move {
             let id = &device(device_n);
             let class = SessionClass::Rotating;
-            tx.insert_device(NewDevice { id, user_id: &user(1), name: "Laptop", public_key: &[n; 32], session_class: class }, now_ms).await?;
+            tx.insert_device(
+                NewDevice { id, user_id: &user(1), name: "Laptop", public_key: &[n; 32], session_class: class },
+                now_ms,
+            )
+            .await?;
             tx.claim_pairing(&pairing(n), id, &family(device_n), now_ms).await?;
             tx.commit_with(entry(1), ()).await
         })
@@ -65,7 +69,8 @@ async fn claim(store: &Store, n: u8, device_n: u8, now_ms: i64) -> Result<(), St
 }
 
 async fn by_user_code(store: &Store, code: u8, now_ms: i64) -> Option<Pairing> {
-    let found = store.read("find", |mut tx| async move { tx.find_pairing_by_user_code(&mac(code), now_ms).await }).await;
+    let found =
+        store.read("find", |mut tx| async move { tx.find_pairing_by_user_code(&mac(code), now_ms).await }).await;
     found.unwrap_or_else(|error: StoreError| panic!("{error}"))
 }
 

@@ -87,7 +87,10 @@ fn both_folders_have_the_same_files_and_checks() {
         files.sort();
         let names: Vec<_> = files.iter().map(|path| path.file_name().expect("a name").to_owned()).collect();
         let texts: String = files.iter().map(|path| std::fs::read_to_string(path).expect("a file")).collect();
-        let checks: Vec<_> = texts.lines().filter_map(|line| line.split_once("CHECK (").map(|(_, check)| check.trim_end_matches(',').to_owned())).collect();
+        let checks: Vec<_> = texts
+            .lines()
+            .filter_map(|line| line.split_once("CHECK (").map(|(_, check)| check.trim_end_matches(',').to_owned()))
+            .collect();
         (names, checks)
     };
     let (sqlite, postgres) = (read("sqlite"), read("postgres"));
@@ -135,7 +138,12 @@ fn sqlite_is_private_durable_and_strict() {
         assert_eq!(pragma("trusted_schema").await, "0");
         for file in std::fs::read_dir(folder.path()).expect("the folder") {
             let file = file.expect("an entry");
-            assert_eq!(file.metadata().expect("metadata").permissions().mode() & 0o777, 0o600, "{:?}", file.file_name());
+            assert_eq!(
+                file.metadata().expect("metadata").permissions().mode() & 0o777,
+                0o600,
+                "{:?}",
+                file.file_name()
+            );
         }
         store.close().await;
         assert_eq!(store.ping().await, Err(StoreError::Engine(crate::EngineFault::of_kind("pool closed"))));
@@ -146,7 +154,8 @@ fn sqlite_is_private_durable_and_strict() {
 fn a_configuration_never_prints_its_password() {
     let config = StoreConfig::Postgres { url: "postgres://collie:hunter2@db/collie".to_owned() };
     assert!(!format!("{config:?}").contains("hunter2"));
-    let refused = runtime().block_on(Store::open(StoreConfig::Postgres { url: "postgres://collie:hunter2@[bad/collie".to_owned() }));
+    let refused = runtime()
+        .block_on(Store::open(StoreConfig::Postgres { url: "postgres://collie:hunter2@[bad/collie".to_owned() }));
     let refused = refused.expect_err("not a URL");
     assert!(!format!("{refused} {refused:?}").contains("hunter2"));
 }
@@ -155,7 +164,8 @@ pub(super) async fn raw(config: &StoreConfig, sql: &str) {
     let sql = AssertSqlSafe(sql.to_owned());
     match config {
         StoreConfig::Sqlite { path } => {
-            let mut connection = SqliteConnection::connect(&format!("sqlite://{}", path.display())).await.expect("opens");
+            let mut connection =
+                SqliteConnection::connect(&format!("sqlite://{}", path.display())).await.expect("opens");
             sqlx::raw_sql(sql).execute(&mut connection).await.expect("runs");
             connection.close().await.expect("closes");
         }

@@ -54,7 +54,10 @@ async fn race(store: &Store) -> Vec<u8> {
     });
     for demotion in demotions {
         let done = demotion.await.expect("no panic");
-        assert!(matches!(done, Ok(MemberChange::Changed { from: Role::Owner }) | Err(StoreError::Outranked)), "{done:?}");
+        assert!(
+            matches!(done, Ok(MemberChange::Changed { from: Role::Owner }) | Err(StoreError::Outranked)),
+            "{done:?}"
+        );
     }
     owners(store).await
 }
@@ -123,7 +126,10 @@ async fn overlapping_race(store: &Store) -> Vec<u8> {
     });
     for demotion in demotions {
         let done = demotion.await.expect("no panic");
-        assert!(matches!(done, Ok(MemberChange::Changed { from: Role::Owner }) | Err(StoreError::Outranked)), "{done:?}");
+        assert!(
+            matches!(done, Ok(MemberChange::Changed { from: Role::Owner }) | Err(StoreError::Outranked)),
+            "{done:?}"
+        );
     }
     owners(store).await
 }
@@ -131,7 +137,8 @@ async fn overlapping_race(store: &Store) -> Vec<u8> {
 /// Two bodies that lock two rows in opposite order: PostgreSQL ends one of them, and it runs again.
 #[test]
 fn a_deadlock_is_tried_again() {
-    const TOUCH: Statement = Statement::both("TOUCH", "user", Access::Write, r#"UPDATE "user" SET display_name = 'seen' WHERE id = $1"#);
+    const TOUCH: Statement =
+        Statement::both("TOUCH", "user", Access::Write, r#"UPDATE "user" SET display_name = 'seen' WHERE id = $1"#);
     let Some(database) = PrivateDatabase::make() else { return };
     runtime().block_on(async {
         let store = Store::open(StoreConfig::Postgres { url: database.url.clone() }).await.expect("opens");
@@ -140,7 +147,8 @@ fn a_deadlock_is_tried_again() {
         let bodies = [(1_u8, 2_u8), (2, 1)].map(|(one, other)| {
             let (store, both_hold, runs) = (store.clone(), Arc::clone(&both_hold), Arc::clone(&runs));
             tokio::spawn(async move {
-                let (one, other, first, both_hold, runs) = (&user(one), &user(other), &AtomicBool::new(true), &both_hold, &runs);
+                let (one, other, first, both_hold, runs) =
+                    (&user(one), &user(other), &AtomicBool::new(true), &both_hold, &runs);
                 let done: Result<(), StoreError> = store
                     .run("cross", |mut tx| async move {
                         runs.fetch_add(1, Ordering::SeqCst);

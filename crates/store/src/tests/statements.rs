@@ -37,7 +37,8 @@ fn statements_say_what_they_do() {
     for statement in all_statements() {
         for text in [statement.sqlite, statement.postgres] {
             assert_eq!(statement.access != Access::Read, writes(text), "{}", statement.name);
-            let bounded = statement.access != Access::Read || !statement.name.starts_with("LIST") || text.contains("LIMIT $");
+            let bounded =
+                statement.access != Access::Read || !statement.name.starts_with("LIST") || text.contains("LIMIT $");
             assert!(bounded, "{} has no limit", statement.name);
         }
         names.insert((statement.table, statement.name));

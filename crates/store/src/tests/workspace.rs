@@ -5,11 +5,7 @@ use super::{
     world::{NOW, entry, make_person, project, user, viewer, workspace},
 };
 use crate::{Inserted, MemberChange, NewProject, Project, Store, StoreError, Viewer};
-use contract::{
-    ids::ProjectId,
-    limits,
-    workspace::Role,
-};
+use contract::{ids::ProjectId, limits, workspace::Role};
 
 async fn set(store: &Store, actor: &Viewer, n: u8, role: Role) -> Result<MemberChange, StoreError> {
     store
@@ -41,7 +37,9 @@ async fn make_project(
 ) -> Result<Inserted<Project>, StoreError> {
     store
         .run("make_project", |mut tx| async move {
-            let done = tx.insert_project(actor, NewProject { requested_id: requested, fresh_id: &project(fresh), name }, NOW).await?;
+            let done = tx
+                .insert_project(actor, NewProject { requested_id: requested, fresh_id: &project(fresh), name }, NOW)
+                .await?;
             match done {
                 Inserted::New(_) => tx.commit_with(entry(1), done).await,
                 Inserted::Same(_) => tx.commit_unchanged(done),
@@ -50,7 +48,13 @@ async fn make_project(
         .await
 }
 
-async fn set_in_project(store: &Store, actor: &Viewer, id: &ProjectId, n: u8, role: Role) -> Result<MemberChange, StoreError> {
+async fn set_in_project(
+    store: &Store,
+    actor: &Viewer,
+    id: &ProjectId,
+    n: u8,
+    role: Role,
+) -> Result<MemberChange, StoreError> {
     store
         .run("set_in_project", |mut tx| async move {
             let done = tx.set_project_member(actor, id, &user(n), role, NOW).await?;
@@ -60,7 +64,8 @@ async fn set_in_project(store: &Store, actor: &Viewer, id: &ProjectId, n: u8, ro
 }
 
 async fn projects(store: &Store, viewer: &Viewer) -> Vec<(ProjectId, String, Role)> {
-    let found: Result<Vec<_>, StoreError> = store.read("list", |mut tx| async move { tx.list_projects(viewer).await }).await;
+    let found: Result<Vec<_>, StoreError> =
+        store.read("list", |mut tx| async move { tx.list_projects(viewer).await }).await;
     found.expect("reads").into_iter().map(|row| (row.id, row.name, row.role)).collect()
 }
 

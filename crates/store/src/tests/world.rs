@@ -65,7 +65,8 @@ pub(super) async fn make_person(store: &Store, n: u8) {
     store
         .run("make_person", |mut tx| async move {
             tx.insert_user(owner_id, "Person", NOW).await?;
-            tx.insert_workspace(NewWorkspace { id, name: "Personal", kind: WorkspaceKind::Personal, owner_id }, NOW).await?;
+            tx.insert_workspace(NewWorkspace { id, name: "Personal", kind: WorkspaceKind::Personal, owner_id }, NOW)
+                .await?;
             tx.commit_with(entry(n), ()).await
         })
         .await
