@@ -6,11 +6,16 @@ pub mod cli;
 pub mod commands;
 pub mod db;
 pub mod door;
+pub mod endpoint;
 pub mod error;
+pub mod ledger;
+pub mod mirror;
 pub mod opening;
 pub mod output;
 pub mod pairing;
 pub mod prompt;
+pub mod reach;
+pub mod review;
 pub mod sealing;
 pub mod state;
 

@@ -4,8 +4,8 @@ use crate::api::{Api, segment};
 use crate::db::Db;
 use crate::db::copy::StoredCredential;
 use crate::error::CliError;
-use contract::connection::{ConnectionList, ConnectionRow, ManifestAnswer, Profile, Status};
-use contract::credential::CredentialAnswer;
+use contract::connection::{ConnectionList, ConnectionRow, ManifestAnswer, Profile, SealFormat, Status};
+use contract::credential::{CredentialAnswer, SealedCredentialV2};
 use contract::device::DeviceList;
 use contract::ids::ConnectionId;
 use contract::manifest::RawManifest;
@@ -89,43 +89,74 @@ async fn pull(api: &Api, db: &mut Db, only: Option<&ConnectionId>, now_ms: u64) 
     Ok(())
 }
 
+/// Everything is fetched first and stored together, so that the copy never mixes two reviews.
 async fn pull_row(api: &Api, db: &mut Db, row: &ConnectionRow, now_ms: u64) -> Result<(), CliError> {
     let seen = db.find_high_water(&row.id).await?;
     if row.review_seq < seen.review_seq || row.credential_version < seen.credential_version {
         return Err(rolled_back(row, seen.review_seq, seen.credential_version));
     }
-    let held = db.find_credential(&row.id).await?;
-    db.store_connection(api.workspace(), row, now_ms).await?;
     let opened_here = row.transport == Profile::DeviceDirect && row.status != Status::Revoked;
-    if !opened_here {
-        return Ok(());
-    }
-    let held_version = held.map_or(0, |held| held.version);
-    if row.credential_version > 0 && row.credential_version != held_version {
-        let answer: CredentialAnswer = api.get(&format!("/v1/connections/{}/credential", segment(row.id.as_str()))).await?;
-        let credential = StoredCredential {
-            format: row.seal_format,
-            version: row.credential_version,
-            sealed: answer.sealed_credential,
-            updated_at: answer.updated_at,
-        };
+    let (credential, manifest) = if opened_here {
+        let Some(credential) = fetch_credential(api, db, row).await? else { return Ok(()) };
+        (credential, fetch_manifest(api, db, row).await?)
+    } else {
+        (Fetched::AsHeld, None)
+    };
+    db.begin().await?;
+    db.store_connection(api.workspace(), row, now_ms).await?;
+    if let Fetched::New(credential) = credential {
         db.store_credential(&row.id, &credential, now_ms).await?;
     }
-    pull_manifest(api, db, row, now_ms).await
+    if let Some(manifest) = manifest {
+        db.store_manifest(&row.id, &manifest.digest(), &manifest.to_json(), now_ms).await?;
+    }
+    db.commit().await
 }
 
-/// The reviewed manifest. Another one than the row names is not kept.
-async fn pull_manifest(api: &Api, db: &mut Db, row: &ConnectionRow, now_ms: u64) -> Result<(), CliError> {
-    let Ok(wanted) = Digest::parse(&row.raw_digest) else { return Ok(()) };
+enum Fetched {
+    AsHeld,
+    New(StoredCredential),
+}
+
+/// The credential of this row; none where the row has moved on meanwhile, and the next refresh will see it.
+async fn fetch_credential(api: &Api, db: &mut Db, row: &ConnectionRow) -> Result<Option<Fetched>, CliError> {
+    let held = db.find_credential(&row.id).await?.map_or(0, |held| held.version);
+    if row.credential_version == held || row.credential_version == 0 {
+        return Ok(Some(Fetched::AsHeld));
+    }
+    let answer: Result<CredentialAnswer, _> = api.get(&format!("/v1/connections/{}/credential", segment(row.id.as_str()))).await;
+    let answer = match answer {
+        // Somebody else's connection in a shared project: seen, and not opened here.
+        Err(error) if error.code == Code::NotFound => return Ok(Some(Fetched::AsHeld)),
+        other => other?,
+    };
+    if row.seal_format == SealFormat::V2 {
+        let sealed = SealedCredentialV2::parse(&answer.sealed_credential);
+        let sealed = sealed.map_err(|error| CliError::new(Code::SignatureInvalid, format!("the service serves no credential: {error}")))?;
+        if sealed.version != row.credential_version {
+            return Ok(None);
+        }
+    }
+    Ok(Some(Fetched::New(StoredCredential {
+        format: row.seal_format,
+        version: row.credential_version,
+        sealed: answer.sealed_credential,
+        updated_at: answer.updated_at,
+    })))
+}
+
+/// The reviewed manifest, where this device does not have it. Another one than the row names is not kept.
+async fn fetch_manifest(api: &Api, db: &mut Db, row: &ConnectionRow) -> Result<Option<RawManifest>, CliError> {
+    let Ok(wanted) = Digest::parse(&row.raw_digest) else { return Ok(None) };
     if find_manifest(db, &row.id, &wanted).await?.is_some() {
-        return Ok(());
+        return Ok(None);
     }
     let answer: ManifestAnswer = api.get(&format!("/v1/connections/{}/manifest", segment(row.id.as_str()))).await?;
     let read = RawManifest::from_json(&answer.manifest).ok().filter(|manifest| manifest.digest() == wanted);
     let manifest = read.ok_or_else(|| {
         CliError::new(Code::SignatureInvalid, "the service sends another manifest than the row names").hint("ask the service's operator")
     })?;
-    db.store_manifest(&row.id, &wanted, &manifest.to_json(), now_ms).await
+    Ok(Some(manifest))
 }
 
 /// The stored manifest, if it is the one with this digest.

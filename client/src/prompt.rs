@@ -57,6 +57,18 @@ pub fn read_secret(question: &str, bytes_max: usize) -> Result<Secret<String>, C
     Ok(Secret::new(text.trim().to_owned()))
 }
 
+/// Reads standard input to its end: for arguments, which are no secret.
+pub fn read_text(bytes_max: usize) -> Result<String, CliError> {
+    let mut bytes = Vec::new();
+    let limit = u64::try_from(bytes_max).unwrap_or(u64::MAX).saturating_add(1);
+    let read = std::io::stdin().lock().take(limit).read_to_end(&mut bytes);
+    read.map_err(|error| CliError::internal(format!("standard input: {error}")))?;
+    if bytes.len() > bytes_max {
+        return Err(CliError::usage(format!("standard input holds more than {bytes_max} bytes")));
+    }
+    String::from_utf8(bytes).map_err(|_| CliError::usage("standard input is not text"))
+}
+
 const LINE_BYTES_MAX: u64 = 4096;
 
 fn show(question: &str, instead: &str) -> Result<(), CliError> {

@@ -1,34 +1,245 @@
-//! Reviews a connection again: shows what changed, lets a person decide, seals under the new review. Never lowers an effect by itself.
+//! Reviews a connection again: shows what changed with its risk, lets a person decide, seals under the new review in one call. Never lowers an effect by itself, and allows no call while it runs.
 
-use crate::app::App;
+use super::share_mcp::{SecretArgs, exceptions, next_version, read_manifest, row_json};
+use crate::api::Api;
+use crate::app::{App, Service};
 use crate::cli::ConnectionArg;
+use crate::db::Db;
+use crate::endpoint::{self, Held};
 use crate::error::CliError;
+use crate::mirror;
 use crate::output::Outcome;
+use crate::reach::{self, Server};
+use crate::review::ask::{self, Consent};
+use crate::review::decisions::Decisions;
+use crate::review::diff::{self, Change, Edition};
+use crate::review::submit::{NewReview, submit};
+use crate::review::table::Heading;
+use crate::review::{Before, Draft};
+use contract::connection::{ConnectionRow, SealFormat, Status};
+use contract::manifest::RawManifest;
+use contract::review::{Era, ReviewRecord};
+use contract::{Code, Digest, Json};
+use egress::AllowHost;
+use seal::Credential;
+use seal::device_direct::VersionLink;
+use upstream::Fetched;
 
-/// Arguments of the command.
+/// Arguments of `connection-review`.
 #[derive(Debug, Clone, clap::Args)]
 pub struct Args {
     /// Which connection.
     #[command(flatten)]
     pub connection: ConnectionArg,
-    /// Decide a tool's effect; repeat for several.
-    #[arg(long, value_name = "TOOL=EFFECT")]
-    pub effect: Vec<String>,
-    /// Effects that run without asking again.
-    #[arg(long, value_name = "EFFECT", value_delimiter = ',')]
-    pub allow: Vec<String>,
-    /// The digest that is reviewed; another one is refused.
-    #[arg(long, value_name = "DIGEST")]
-    pub digest: Option<String>,
-    /// Only show what changed.
+    /// Only show what changed since the review; change nothing.
     #[arg(long)]
     pub diff: bool,
-    /// Do not ask.
+    /// The manifest digest that is reviewed; another one is refused.
+    #[arg(long, value_name = "DIGEST")]
+    pub digest: Option<String>,
+    /// Another credential in place of the sealed one.
+    #[command(flatten)]
+    pub secret: SecretArgs,
+    /// Decisions in advance.
+    #[command(flatten)]
+    pub decisions: Decisions,
+    /// A private network the server may lie in, such as 10.0.0.0/8; repeat for several.
+    #[arg(long, value_name = "CIDR")]
+    pub allow_host: Vec<String>,
+    /// Do not ask; accepts nothing new below commit without `--effect`.
     #[arg(long)]
     pub yes: bool,
 }
 
-/// Runs the command.
-pub async fn run(_app: &App, _args: &Args) -> Result<Outcome, CliError> {
-    Err(CliError::internal("being written"))
+/// Runs `connection-review`.
+pub async fn run(app: &App, args: &Args) -> Result<Outcome, CliError> {
+    let service = app.service()?;
+    let api = service.api()?;
+    let mut db = service.db().await?;
+    let id = args.connection.id()?;
+    mirror::require_one(&api, &mut db, &id, service.door().now_ms()).await?;
+    let held = Held::find(&mut db, api.workspace(), &id).await?;
+    if held.row.status == Status::Revoked {
+        return held.check_usable().map(|()| Outcome::new(Json::object()));
+    }
+    let stood = Stood::find(&service, &api, &mut db, &held, args).await?;
+    let said = reach::parse_networks(&args.allow_host)?;
+    let networks = [db.list_networks(&id).await?, said.clone()].concat();
+    let fetched = fetch(app, &held, networks.clone(), &stood.credential).await?;
+    check_digest(args, &fetched)?;
+    let changes = stood.changes(&fetched);
+    if args.diff {
+        return Ok(only_diff(&held.row, &fetched, changes.as_deref()));
+    }
+
+    let mut draft = Draft::propose(fetched.manifest, fetched.era, stood.before());
+    for line in shown_changes(changes.as_deref()) {
+        app.output.say(&line);
+    }
+    let heading = heading(app, args, &held.row, &networks);
+    let instead = "pass `--yes`, with `--effect TOOL=EFFECT` for every new or changed tool that does less than commit";
+    ask::settle(app.output, &heading, &mut draft, &args.decisions, Consent::of_flag(args.yes), instead)?;
+    let same = stood.review.as_ref().is_some_and(|review| draft.decides_as(review));
+    db.allow_networks(&id, &said).await?;
+    if same && held.row.status == Status::Active && !args.secret.is_some() {
+        return Ok(unchanged(&held.row)?);
+    }
+    let new = NewReview { row: &held.row, draft: &draft, credential: stood.credential.get(), link: stood.link.clone() };
+    let row = submit(&service, &api, &mut db, new).await?;
+    reviewed(&held.row, &row, &draft, changes.as_deref())
+}
+
+/// What stood before: the review, its manifest, and the credential to seal again.
+struct Stood {
+    review: Option<ReviewRecord>,
+    manifest: Option<RawManifest>,
+    era: Option<Era>,
+    credential: AnyCredential,
+    link: VersionLink,
+}
+
+/// The credential that is sealed: the one that was, or another.
+enum AnyCredential {
+    Opened(endpoint::OpenedForReview),
+    Typed(Credential),
+}
+
+impl AnyCredential {
+    const fn get(&self) -> &Credential {
+        match self {
+            Self::Opened(opened) => opened.credential(),
+            Self::Typed(credential) => credential,
+        }
+    }
+}
+
+impl Stood {
+    async fn find(service: &Service<'_>, api: &Api, db: &mut Db, held: &Held, args: &Args) -> Result<Self, CliError> {
+        let opened = if held.row.credential_version > 0 { Some(endpoint::open_for_review(service, held).await) } else { None };
+        let typed = match (&opened, args.secret.is_some()) {
+            (_, true) => {
+                ready_keys(service, api, held.row.seal_format).await?;
+                Some(args.secret.read()?)
+            }
+            (None, false) => {
+                return Err(CliError::new(Code::ReviewRequired, format!("`{}` was never sealed", held.row.name)).hint(format!(
+                    "finish it: collie online share-mcp '{}' --url {} (with `--bearer-stdin` or `--header NAME` as before)",
+                    held.row.name, held.row.endpoint
+                )));
+            }
+            (Some(_), false) => None,
+        };
+        let (review, head, credential) = match (opened, typed) {
+            (Some(Ok(opened)), Some(typed)) => (opened.review, opened.head, AnyCredential::Typed(typed)),
+            (Some(Ok(opened)), None) => (opened.review, opened.head, AnyCredential::Opened(opened.credential)),
+            // Another credential needs nothing of the old one; decisions start anew.
+            (_, Some(typed)) => (None, None, AnyCredential::Typed(typed)),
+            (Some(Err(error)), None) => return Err(error),
+            (None, None) => return Err(CliError::internal("no credential to seal")),
+        };
+        let link = match head {
+            Some(head) => head.next(),
+            None => next_version(api, &held.row).await?,
+        };
+        let digest = review.as_ref().map(|review| review.raw_digest).or_else(|| Digest::parse(&held.row.raw_digest).ok());
+        let manifest = match digest {
+            Some(digest) => mirror::find_manifest(db, &held.row.id, &digest).await?,
+            None => None,
+        };
+        let era = review.as_ref().map(|review| review.era);
+        Ok(Self { review, manifest, era, credential, link })
+    }
+
+    fn before(&self) -> Option<Before<'_>> {
+        self.review.as_ref().map(|review| Before { review, manifest: self.manifest.as_ref() })
+    }
+
+    /// What changed; none where nobody here knows what was reviewed.
+    fn changes(&self, fetched: &Fetched) -> Option<Vec<Change>> {
+        let manifest = self.manifest.as_ref()?;
+        let old = Edition { manifest, era: self.era.unwrap_or(fetched.era) };
+        Some(diff::changes(old, Edition { manifest: &fetched.manifest, era: fetched.era }))
+    }
+}
+
+async fn ready_keys(service: &Service<'_>, api: &Api, format: SealFormat) -> Result<(), CliError> {
+    match format {
+        SealFormat::V2 => service.ready_sealing_key(api).await,
+        SealFormat::V1 => service.ready_v1_key(api).await,
+    }
+}
+
+async fn fetch(app: &App, held: &Held, networks: Vec<AllowHost>, credential: &AnyCredential) -> Result<Fetched, CliError> {
+    let server = Server::of(&held.row);
+    let destination = reach::destination(app, networks, &server)?;
+    read_manifest(&destination, reach::auth(credential.get())?, &server).await
+}
+
+fn check_digest(args: &Args, fetched: &Fetched) -> Result<(), CliError> {
+    let Some(said) = &args.digest else { return Ok(()) };
+    let found = fetched.manifest.digest();
+    if *said == found.b64u() {
+        return Ok(());
+    }
+    Err(CliError::new(Code::DigestMismatch, format!("the server offers manifest {found}, not {said}"))
+        .hint("look at it without `--digest`, and decide again"))
+}
+
+fn heading(app: &App, args: &Args, row: &ConnectionRow, networks: &[AllowHost]) -> Heading {
+    Heading {
+        name: row.name.clone(),
+        endpoint: row.endpoint.clone(),
+        addresses: Vec::new(),
+        credential: if args.secret.is_some() { args.secret.words() } else { "the sealed one, sealed again under this review".to_owned() },
+        exceptions: exceptions(app, networks, row.seal_format),
+    }
+}
+
+fn shown_changes(changes: Option<&[Change]>) -> Vec<String> {
+    match changes {
+        None => vec!["What was reviewed before is not known here; everything is shown.".to_owned()],
+        Some([]) => vec!["The server offers exactly what was reviewed.".to_owned()],
+        Some(changes) => {
+            let mut lines = vec![format!("Changed since the review ({}):", changes.len())];
+            lines.extend(diff::lines(changes));
+            lines
+        }
+    }
+}
+
+fn only_diff(row: &ConnectionRow, fetched: &Fetched, changes: Option<&[Change]>) -> Outcome {
+    let found = fetched.manifest.digest();
+    let data = Json::from_members([
+        ("connection", row.id.as_str().into()),
+        ("reviewed", row.raw_digest.as_str().into()),
+        ("found", found.b64u().into()),
+        ("era", fetched.era.as_str().into()),
+        ("diff", changes.map_or(Json::Null, diff::to_json)),
+    ]);
+    Outcome::new(data)
+        .lines(shown_changes(changes))
+        .line(format!("To decide: collie online connection-review {} --digest {found}", row.id))
+}
+
+fn unchanged(row: &ConnectionRow) -> Result<Outcome, CliError> {
+    Ok(Outcome::new(Json::from_members([("connection", row_json(row)?), ("changed", false.into())]))
+        .line(format!("`{}` is reviewed exactly like this; nothing changed.", row.name)))
+}
+
+fn reviewed(old: &ConnectionRow, row: &ConnectionRow, draft: &Draft, changes: Option<&[Change]>) -> Result<Outcome, CliError> {
+    let data = Json::from_members([
+        ("connection", row_json(row)?),
+        ("review", draft.to_json()),
+        ("diff", changes.map_or(Json::Null, diff::to_json)),
+        ("changed", true.into()),
+    ]);
+    let (before, after) = (short(&old.raw_digest), short(&row.raw_digest));
+    Ok(Outcome::new(data).line(format!(
+        "Reviewed `{}` (review {}): manifest {before} → {after}. Your other devices use it after their next look at the service.",
+        row.name, row.review_seq
+    )))
+}
+
+fn short(digest: &str) -> String {
+    Digest::parse(digest).map_or_else(|_| "(none)".to_owned(), |digest| digest.short())
 }

@@ -60,6 +60,18 @@ impl Db {
         Ok(())
     }
 
+    /// Begins a group of writes; dropped without [`Db::commit`], none of them happened.
+    pub async fn begin(&mut self) -> Result<(), CliError> {
+        sqlx::query("BEGIN IMMEDIATE").execute(&mut self.connection).await?;
+        Ok(())
+    }
+
+    /// Ends a group of writes; all of them happened.
+    pub async fn commit(&mut self) -> Result<(), CliError> {
+        sqlx::query("COMMIT").execute(&mut self.connection).await?;
+        Ok(())
+    }
+
     async fn migrate(&mut self) -> Result<(), CliError> {
         let known = i64::try_from(MIGRATIONS.len()).unwrap_or(i64::MAX);
         if self.schema_version().await? == known {

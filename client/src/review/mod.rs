@@ -3,6 +3,7 @@
 pub mod ask;
 pub mod decisions;
 pub mod diff;
+pub mod submit;
 pub mod table;
 
 use crate::error::CliError;

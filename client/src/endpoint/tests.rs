@@ -1,0 +1,1 @@
+//! Tests of one call; nothing here is product code.
