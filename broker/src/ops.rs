@@ -30,6 +30,7 @@ pub(crate) mod report_drift;
 pub(crate) mod review_connection;
 pub(crate) mod revoke_connection;
 pub(crate) mod revoke_device;
+pub(crate) mod sealed;
 pub(crate) mod select_workspace;
 pub(crate) mod signed_review;
 pub(crate) mod start_pairing;

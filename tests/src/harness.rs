@@ -107,7 +107,10 @@ impl World {
             .read("find_owner", |mut tx| async move {
                 let owner_id = tx.find_deployment().await?.expect("made at the first start").owner_id;
                 let workspaces = tx.list_workspaces(&owner_id).await?;
-                Ok(Person { workspace_id: workspaces.first().expect("a personal workspace").id.clone(), user_id: owner_id })
+                Ok(Person {
+                    workspace_id: workspaces.first().expect("a personal workspace").id.clone(),
+                    user_id: owner_id,
+                })
             })
             .await;
         found.expect("the owner is there")
@@ -125,9 +128,18 @@ impl World {
             .run("make_person", |mut tx| async move {
                 let Person { user_id, workspace_id } = person.clone();
                 tx.insert_user(&user_id, name, now_ms).await?;
-                let home = NewWorkspace { id: &workspace_id, name: "Personal", kind: WorkspaceKind::Personal, owner_id: &user_id };
+                let home = NewWorkspace {
+                    id: &workspace_id,
+                    name: "Personal",
+                    kind: WorkspaceKind::Personal,
+                    owner_id: &user_id,
+                };
                 tx.insert_workspace(home, now_ms).await?;
-                let event = AuditEvent::WorkspaceCreated { workspace_id: workspace_id.clone(), workspace_kind: WorkspaceKind::Personal, user_id };
+                let event = AuditEvent::WorkspaceCreated {
+                    workspace_id: workspace_id.clone(),
+                    workspace_kind: WorkspaceKind::Personal,
+                    user_id,
+                };
                 tx.commit_with(event.entry(AuditLog::Workspace(workspace_id), Actor::Operator, now_ms), ()).await
             })
             .await;
@@ -137,7 +149,11 @@ impl World {
 
     /// Signs a browser in as anybody, by a session of the store. Only the owner has a link.
     pub async fn sign_in_as(&self, person: &Person) -> Browser {
-        let cookie = format!("{}{}", TokenKind::BrowserSession.prefix(), crate::public_client::b64u(crate::public_client::random::<32>()));
+        let cookie = format!(
+            "{}{}",
+            TokenKind::BrowserSession.prefix(),
+            crate::public_client::b64u(crate::public_client::random::<32>())
+        );
         let mac = &TokenMac::new(*self.token_key().mac(TokenKind::BrowserSession, &cookie).as_bytes());
         let (user_id, now_ms) = (&person.user_id, self.clock.now());
         let opened: Result<(), StoreError> = self

@@ -14,7 +14,12 @@ use contract::{
 use store::{MemberChange, StoreError};
 
 /// Sets the role. Ranks are compared in the transaction that writes.
-pub(crate) async fn add_project_member(app: &App, caller: &Caller, id: ProjectId, request: AddMember) -> Result<MemberRow, ApiError> {
+pub(crate) async fn add_project_member(
+    app: &App,
+    caller: &Caller,
+    id: ProjectId,
+    request: AddMember,
+) -> Result<MemberRow, ApiError> {
     check_role(request.role)?;
     let (viewer, now_ms, id, request) = (&caller.viewer(), app.now_ms(), &id, &request);
     let member = app
@@ -23,7 +28,10 @@ pub(crate) async fn add_project_member(app: &App, caller: &Caller, id: ProjectId
             let (user_id, role) = (request.user_id.clone(), request.role);
             let change = tx.set_project_member(viewer, id, &user_id, role, now_ms).await?;
             let members = tx.list_project_members(viewer, id).await?;
-            let member = members.into_iter().find(|member| member.user_id == user_id).ok_or(StoreError::NotVisible { what: "member" })?;
+            let member = members
+                .into_iter()
+                .find(|member| member.user_id == user_id)
+                .ok_or(StoreError::NotVisible { what: "member" })?;
             let event = match change {
                 MemberChange::Unchanged => return tx.commit_unchanged(member),
                 MemberChange::Added => AuditEvent::ProjectMemberAdded { project_id: id.clone(), user_id, role },

@@ -18,12 +18,17 @@ use contract::{
 use store::{NewConnection, ReadTx, StoreError, Viewer};
 
 /// Checks the request, makes the row and writes down that it was made.
-pub(crate) async fn create_connection(app: &App, caller: &Caller, request: CreateConnection) -> Result<ConnectionRow, ApiError> {
+pub(crate) async fn create_connection(
+    app: &App,
+    caller: &Caller,
+    request: CreateConnection,
+) -> Result<ConnectionRow, ApiError> {
     check_name(&request.name)?;
     check_profile(request.transport)?;
     let project_id = find_project_id(&request)?;
     let seal_format = choose_format(caller.session_class, request.seal_format)?;
-    let endpoint = check_endpoint(&request.endpoint, seal_format).map_err(|error| ApiError::field("endpoint", &error.to_string()))?;
+    let endpoint = check_endpoint(&request.endpoint, seal_format)
+        .map_err(|error| ApiError::field("endpoint", &error.to_string()))?;
     manifest::check_v1(&request.manifest)?;
 
     let (rows, id) = (manifest::sort_v1(&request.manifest), ConnectionId::from_random(make_random()?));
@@ -66,7 +71,8 @@ fn check_profile(profile: Profile) -> Result<(), ApiError> {
     match profile {
         Profile::DeviceDirect => Ok(()),
         Profile::CloudProxy => {
-            Err(ApiError::new(Code::Unsupported, "this service has no vault of its own; use `device_direct`").at("transport"))
+            Err(ApiError::new(Code::Unsupported, "this service has no vault of its own; use `device_direct`")
+                .at("transport"))
         }
     }
 }
@@ -85,9 +91,13 @@ fn find_project_id(request: &CreateConnection) -> Result<Option<ProjectId>, ApiE
 /// The public client opens v1 alone, so what its session makes is v1; our clients choose, and v2 is what they get.
 fn choose_format(class: SessionClass, asked: Option<SealFormat>) -> Result<SealFormat, ApiError> {
     match (class, asked) {
-        (SessionClass::Sliding, None | Some(SealFormat::V1)) | (SessionClass::Rotating, Some(SealFormat::V1)) => Ok(SealFormat::V1),
+        (SessionClass::Sliding, None | Some(SealFormat::V1)) | (SessionClass::Rotating, Some(SealFormat::V1)) => {
+            Ok(SealFormat::V1)
+        }
         (SessionClass::Rotating, None | Some(SealFormat::V2)) => Ok(SealFormat::V2),
-        (SessionClass::Sliding, Some(SealFormat::V2)) => Err(ApiError::field("seal_format", "this session makes `v1` connections only")),
+        (SessionClass::Sliding, Some(SealFormat::V2)) => {
+            Err(ApiError::field("seal_format", "this session makes `v1` connections only"))
+        }
     }
 }
 

@@ -15,7 +15,11 @@ use contract::{
 use store::{NewWorkspace, StoreError, Viewer};
 
 /// Makes it, and begins its own log.
-pub(crate) async fn create_workspace(app: &App, caller: &Caller, request: CreateWorkspace) -> Result<WorkspaceRow, ApiError> {
+pub(crate) async fn create_workspace(
+    app: &App,
+    caller: &Caller,
+    request: CreateWorkspace,
+) -> Result<WorkspaceRow, ApiError> {
     check_name(&request.name)?;
     let (id, now_ms) = (WorkspaceId::from_random(make_random()?), app.now_ms());
     let viewer = &Viewer { workspace_id: id.clone(), user_id: caller.user_id.clone() };

@@ -83,7 +83,11 @@ mod tests {
         ] {
             assert_eq!(check_endpoint(text, SealFormat::V1).as_deref(), Ok(text));
             assert_eq!(check_endpoint(text, SealFormat::V2).as_deref(), Ok(canonical));
-            assert_eq!(check_endpoint(canonical, SealFormat::V2).as_deref(), Ok(canonical), "canonical is a fixed point");
+            assert_eq!(
+                check_endpoint(canonical, SealFormat::V2).as_deref(),
+                Ok(canonical),
+                "canonical is a fixed point"
+            );
         }
     }
 

@@ -8,7 +8,11 @@ use contract::{connection::SealFormat, credential::CredentialAnswer, device::Ses
 use store::StoreError;
 
 /// Finds the credential as it was sent.
-pub(crate) async fn find_credential(app: &App, caller: &Caller, id: &ConnectionId) -> Result<CredentialAnswer, ApiError> {
+pub(crate) async fn find_credential(
+    app: &App,
+    caller: &Caller,
+    id: &ConnectionId,
+) -> Result<CredentialAnswer, ApiError> {
     let viewer = &caller.viewer();
     let found = app
         .store()

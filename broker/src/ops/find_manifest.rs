@@ -16,7 +16,8 @@ pub(crate) async fn find_manifest(app: &App, caller: &Caller, id: &ConnectionId)
     let found = app
         .store()
         .read("find_manifest", |mut tx| async move {
-            let connection = tx.find_connection(viewer, id).await?.ok_or(StoreError::NotVisible { what: "connection" })?;
+            let connection =
+                tx.find_connection(viewer, id).await?.ok_or(StoreError::NotVisible { what: "connection" })?;
             if connection.status == Status::Revoked {
                 return Ok(None);
             }

@@ -10,9 +10,7 @@ use contract::connection::ConnectionRow;
 /// The caller's own connections and those of their projects, oldest first.
 pub(crate) async fn list_connections(app: &App, caller: &Caller) -> Result<Vec<ConnectionRow>, ApiError> {
     let viewer = &caller.viewer();
-    let connections = app
-        .store()
-        .read("list_connections", |mut tx| async move { tx.list_connections(viewer).await })
-        .await?;
+    let connections =
+        app.store().read("list_connections", |mut tx| async move { tx.list_connections(viewer).await }).await?;
     Ok(connections.into_iter().map(connection_row).collect())
 }

@@ -11,10 +11,7 @@ use store::{Member, Viewer};
 pub(crate) async fn list_members(app: &App, caller: &Caller, id: WorkspaceId) -> Result<Vec<MemberRow>, ApiError> {
     // The id in the path only chooses among the caller's own memberships, which the query reads.
     let viewer = &Viewer { workspace_id: id, user_id: caller.user_id.clone() };
-    let members = app
-        .store()
-        .read("list_members", |mut tx| async move { tx.list_members(viewer).await })
-        .await?;
+    let members = app.store().read("list_members", |mut tx| async move { tx.list_members(viewer).await }).await?;
     Ok(members.into_iter().map(member_row).collect())
 }
 

@@ -8,7 +8,11 @@ use crate::{
 use contract::{ids::ProjectId, workspace::MemberRow};
 
 /// Oldest member first. A project that the caller does not belong to is not there.
-pub(crate) async fn list_project_members(app: &App, caller: &Caller, id: ProjectId) -> Result<Vec<MemberRow>, ApiError> {
+pub(crate) async fn list_project_members(
+    app: &App,
+    caller: &Caller,
+    id: ProjectId,
+) -> Result<Vec<MemberRow>, ApiError> {
     let (viewer, id) = (&caller.viewer(), &id);
     let members = app
         .store()

@@ -11,10 +11,7 @@ use store::Project;
 /// Oldest first.
 pub(crate) async fn list_projects(app: &App, caller: &Caller) -> Result<Vec<ProjectRow>, ApiError> {
     let viewer = &caller.viewer();
-    let projects = app
-        .store()
-        .read("list_projects", |mut tx| async move { tx.list_projects(viewer).await })
-        .await?;
+    let projects = app.store().read("list_projects", |mut tx| async move { tx.list_projects(viewer).await }).await?;
     Ok(projects.into_iter().map(|project| project_row(project, caller)).collect())
 }
 

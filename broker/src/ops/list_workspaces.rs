@@ -10,10 +10,8 @@ use store::Workspace;
 /// Oldest first, so the personal one leads.
 pub(crate) async fn list_workspaces(app: &App, caller: &Caller) -> Result<Vec<WorkspaceRow>, ApiError> {
     let user_id = &caller.user_id;
-    let workspaces = app
-        .store()
-        .read("list_workspaces", |mut tx| async move { tx.list_workspaces(user_id).await })
-        .await?;
+    let workspaces =
+        app.store().read("list_workspaces", |mut tx| async move { tx.list_workspaces(user_id).await }).await?;
     Ok(workspaces.into_iter().map(workspace_row).collect())
 }
 

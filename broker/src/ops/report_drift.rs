@@ -26,7 +26,8 @@ pub(crate) async fn report_drift(
         .run("report_drift", |mut tx| async move {
             let seen = DriftSeen { raw_digest: &report.raw_digest, review_digest: &report.review_digest };
             let drift = tx.report_drift(viewer, id, seen, now_ms).await?;
-            let connection = tx.find_connection(viewer, id).await?.ok_or(StoreError::NotVisible { what: "connection" })?;
+            let connection =
+                tx.find_connection(viewer, id).await?.ok_or(StoreError::NotVisible { what: "connection" })?;
             match drift {
                 Drift::NothingToDo => tx.commit_unchanged(connection),
                 Drift::Lifted { review_seq } => {

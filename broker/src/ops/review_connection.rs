@@ -3,6 +3,7 @@
 use super::{
     connection_budget,
     connection_row::connection_row,
+    sealed::{Sealed, check_credential, check_envelope, nonce_refusal},
     signed_review::{self, Reviewed},
 };
 use crate::{
@@ -10,12 +11,13 @@ use crate::{
     http::{caller::Caller, error::ApiError},
 };
 use contract::{
-    AuditEvent, Code, Digest, Effect,
+    AuditEvent, Code, Digest, Effect, Json,
     audit::{AuditEntry, AuditLog},
     connection::{ConnectionRow, ReviewConnection, SealFormat, SignedReviewParts, Status},
     device::SessionClass,
     ids::ConnectionId,
 };
+use sign::PublicKey;
 use store::{Connection, PublicReview, ReadTx, StoreError, StoredVersion, Viewer};
 
 /// Reviews in the form that the request has.
@@ -26,8 +28,10 @@ pub(crate) async fn review_connection(
     request: ReviewConnection,
 ) -> Result<ConnectionRow, ApiError> {
     let allowed = check_allowed(&request.allowed_effects)?;
-    let digest = Digest::parse(&request.digest).map_err(|_| ApiError::field("digest", "a SHA-256 digest in url-safe base64 was expected"))?;
-    let parts = request.signed_parts().map_err(|field| ApiError::field(field, "missing beside the rest of a signed review"))?;
+    let digest = Digest::parse(&request.digest)
+        .map_err(|_| ApiError::field("digest", "a SHA-256 digest in url-safe base64 was expected"))?;
+    let parts =
+        request.signed_parts().map_err(|field| ApiError::field(field, "missing beside the rest of a signed review"))?;
     let reviewed = match &parts {
         None => review_public(app, caller, id, &digest, &allowed).await?,
         Some(parts) => review_signed(app, caller, id, parts, (&digest, &allowed)).await?,
@@ -35,7 +39,13 @@ pub(crate) async fn review_connection(
     Ok(connection_row(reviewed))
 }
 
-async fn review_public(app: &App, caller: &Caller, id: &ConnectionId, digest: &Digest, allowed: &[Effect]) -> Result<Connection, ApiError> {
+async fn review_public(
+    app: &App,
+    caller: &Caller,
+    id: &ConnectionId,
+    digest: &Digest,
+    allowed: &[Effect],
+) -> Result<Connection, ApiError> {
     let (viewer, now_ms) = (&caller.viewer(), app.now_ms());
     app.store()
         .run("review_connection", |mut tx| async move {
@@ -76,27 +86,54 @@ async fn review_signed(
     app.store()
         .run("review_connection", |mut tx| async move {
             let standing = find_reviewable(&mut tx, viewer, id).await?;
-            check_takes_v2(caller, &standing)?;
+            check_signs(caller)?;
             let key = signed_review::find_key(&mut tx, caller).await?;
             // What stands is compared first: a device that is late must hear so, not that its record is wrong.
             if standing.version != parts.expected_version {
-                return Err(StoreError::VersionMoved { what: "connection", expected: parts.expected_version, actual: standing.version }.into());
+                return Err(StoreError::VersionMoved {
+                    what: "connection",
+                    expected: parts.expected_version,
+                    actual: standing.version,
+                }
+                .into());
             }
             let reviewed = signed_review::check(&standing, parts, &key, v1)?;
-            let stored = tx.find_credential(viewer, id).await?;
-            let sealed = signed_review::check_credential(caller, &standing, stored.as_ref(), &parts.sealed_credential, &key, &reviewed.digest)?;
-            let new = reviewed.to_new(parts, caller, sealed.to_new());
-            let (connection, version) = tx.review_signed(viewer, id, new, now_ms).await?;
+            let sealed =
+                check_sealed(&mut tx, (caller, viewer), &standing, &parts.sealed_credential, (&key, &reviewed.digest))
+                    .await?;
+            let new = reviewed.to_new(parts, caller, sealed.to_new(&caller.device_id));
+            let (connection, version) = tx.review_signed(viewer, id, new, now_ms).await.map_err(nonce_refusal)?;
             connection_budget::check(&mut tx, viewer, connection.scope).await?;
             tx.record(reviewed_entry(caller, &connection, &reviewed, now_ms)).await?;
-            let sealed = sealed_entry(caller, viewer, id, (version, sealed.commitment), now_ms);
+            let sealed = sealed_entry(caller, viewer, id, (version, sealed.commitment()), now_ms);
             Ok(tx.commit_with(sealed, connection).await?)
         })
         .await
 }
 
+/// Checks a credential in the connection's own format; no format is ever tried after another.
+async fn check_sealed<'a>(
+    tx: &mut ReadTx,
+    (caller, viewer): (&Caller, &Viewer),
+    standing: &Connection,
+    sealed: &'a Json,
+    (key, review_digest): (&PublicKey, &Digest),
+) -> Result<Sealed<'a>, ApiError> {
+    match standing.seal_format {
+        SealFormat::V1 => check_envelope(sealed),
+        SealFormat::V2 => {
+            let stored = tx.find_credential(viewer, &standing.id).await?;
+            check_credential(caller, standing, stored.as_ref(), sealed, key, review_digest)
+        }
+    }
+}
+
 /// A connection that the viewer sees and that has not ended.
-pub(super) async fn find_reviewable(tx: &mut ReadTx, viewer: &Viewer, id: &ConnectionId) -> Result<Connection, ApiError> {
+pub(super) async fn find_reviewable(
+    tx: &mut ReadTx,
+    viewer: &Viewer,
+    id: &ConnectionId,
+) -> Result<Connection, ApiError> {
     let standing = tx.find_connection(viewer, id).await?.ok_or(StoreError::NotVisible { what: "connection" })?;
     // Until project keys exist a credential is one person's, and so is every decision that it authenticates (2.b.10).
     if standing.user_id != viewer.user_id {
@@ -108,13 +145,12 @@ pub(super) async fn find_reviewable(tx: &mut ReadTx, viewer: &Viewer, id: &Conne
     }
 }
 
-/// A signed review is trusted because a v2 credential opens under it (2.h), so v1 connections and public sessions have none.
-pub(super) fn check_takes_v2(caller: &Caller, standing: &Connection) -> Result<(), ApiError> {
-    match (caller.session_class, standing.seal_format) {
-        (SessionClass::Rotating, SealFormat::V2) => Ok(()),
-        (SessionClass::Sliding, _) => Err(ApiError::new(Code::Unsupported, "this device's session cannot write this format")),
-        (SessionClass::Rotating, SealFormat::V1) => {
-            Err(ApiError::new(Code::Unsupported, "this connection is sealed for the public client; it takes the plain review"))
+/// The public client cannot make a signed object, so no session of its class brings one.
+pub(super) fn check_signs(caller: &Caller) -> Result<(), ApiError> {
+    match caller.session_class {
+        SessionClass::Rotating => Ok(()),
+        SessionClass::Sliding => {
+            Err(ApiError::new(Code::Unsupported, "this device's session does not write signed objects"))
         }
     }
 }

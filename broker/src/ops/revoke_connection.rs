@@ -9,13 +9,18 @@ use contract::{AuditEvent, audit::AuditLog, connection::ConnectionRow, ids::Conn
 use store::{Revocation, StoreError};
 
 /// Revokes; repeating it changes nothing. Answers the row as it ended.
-pub(crate) async fn revoke_connection(app: &App, caller: &Caller, id: &ConnectionId) -> Result<ConnectionRow, ApiError> {
+pub(crate) async fn revoke_connection(
+    app: &App,
+    caller: &Caller,
+    id: &ConnectionId,
+) -> Result<ConnectionRow, ApiError> {
     let (viewer, now_ms) = (&caller.viewer(), app.now_ms());
     let row = app
         .store()
         .run("revoke_connection", |mut tx| async move {
             let revocation = tx.revoke_connection(viewer, id, now_ms).await?;
-            let connection = tx.find_connection(viewer, id).await?.ok_or(StoreError::NotVisible { what: "connection" })?;
+            let connection =
+                tx.find_connection(viewer, id).await?.ok_or(StoreError::NotVisible { what: "connection" })?;
             match revocation {
                 Revocation::Before => tx.commit_unchanged(connection),
                 Revocation::Now { .. } => {

@@ -33,14 +33,26 @@ mod tests {
 
     #[test]
     fn the_cursor_never_goes_back() {
-        for (query, cursor) in [("", 0), ("cursor=0&limit=100", 0), ("limit=1&cursor=9007199254740991", 9_007_199_254_740_991)] {
+        for (query, cursor) in
+            [("", 0), ("cursor=0&limit=100", 0), ("limit=1&cursor=9007199254740991", 9_007_199_254_740_991)]
+        {
             assert_eq!(sync_pull(query).expect("a page").cursor, cursor);
         }
     }
 
     #[test]
     fn strange_numbers_are_refused() {
-        for query in ["cursor=-1", "cursor=", "cursor=+1", "cursor=1&cursor=2", "cursor=18446744073709551616", "cursor=9007199254740992", "limit=0", "limit=501", "limit=1e2"] {
+        for query in [
+            "cursor=-1",
+            "cursor=",
+            "cursor=+1",
+            "cursor=1&cursor=2",
+            "cursor=18446744073709551616",
+            "cursor=9007199254740992",
+            "limit=0",
+            "limit=501",
+            "limit=1e2",
+        ] {
             assert!(sync_pull(query).is_err(), "{query}");
         }
     }

@@ -16,9 +16,8 @@ pub(crate) fn sync_push(request: &PushOperations) -> Result<PushAnswer, ApiError
         return Err(ApiError::field("operations", &format!("at most {} operations", limits::PUSH_OPERATIONS_MAX)));
     }
     for (index, operation) in request.operations.iter().enumerate() {
-        check_operation(operation).map_err(|field| {
-            ApiError::field(&format!("operations[{index}].{field}"), "missing or of another shape")
-        })?;
+        check_operation(operation)
+            .map_err(|field| ApiError::field(&format!("operations[{index}].{field}"), "missing or of another shape"))?;
     }
     Ok(PushAnswer::default())
 }

@@ -59,7 +59,8 @@ impl Browser {
 
     /// POST of a form, from a page of this origin.
     pub async fn post(&self, path: &str, fields: &[(&str, &str)]) -> RawAnswer {
-        let body = fields.iter().map(|(name, value)| format!("{name}={}", form_encode(value))).collect::<Vec<_>>().join("&");
+        let body =
+            fields.iter().map(|(name, value)| format!("{name}={}", form_encode(value))).collect::<Vec<_>>().join("&");
         let head = self.head("POST", path);
         let request = format!(
             "{head}Origin: {}\r\nSec-Fetch-Site: same-origin\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Length: {}\r\n\r\n{body}",

@@ -98,7 +98,9 @@ impl Database {
     async fn number(&self, sql: &str) -> i64 {
         let sql = sqlx::AssertSqlSafe(sql.to_owned());
         match self {
-            Self::Sqlite { path } => sqlx::query(sql).fetch_one(&mut open_file(path).await).await.expect("the query runs").get(0),
+            Self::Sqlite { path } => {
+                sqlx::query(sql).fetch_one(&mut open_file(path).await).await.expect("the query runs").get(0)
+            }
             Self::Postgres(database) => {
                 let mut link = PgConnection::connect(&database.url).await.expect("the database answers");
                 sqlx::query(sql).fetch_one(&mut link).await.expect("the query runs").get(0)

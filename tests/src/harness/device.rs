@@ -91,7 +91,8 @@ impl Request {
     /// The bytes on the wire.
     #[must_use]
     pub fn bytes(&self, authority: &str) -> Vec<u8> {
-        let mut head = format!("{} {} HTTP/1.1\r\nHost: {authority}\r\nConnection: close\r\n", self.method, self.target);
+        let mut head =
+            format!("{} {} HTTP/1.1\r\nHost: {authority}\r\nConnection: close\r\n", self.method, self.target);
         for (name, value) in &self.headers {
             head.push_str(&format!("{name}: {value}\r\n"));
         }
@@ -172,7 +173,12 @@ impl Device {
     }
 }
 
-async fn enrol<T: serde::Serialize, R: serde::de::DeserializeOwned>(authority: &str, target: &str, body: &T, status: u16) -> R {
+async fn enrol<T: serde::Serialize, R: serde::de::DeserializeOwned>(
+    authority: &str,
+    target: &str,
+    body: &T,
+    status: u16,
+) -> R {
     let body = cjson::to_canonical(body).expect("JSON");
     let request = Request::new("POST", target, Some(&body));
     let answer = raw::send(authority, &request.bytes(authority)).await;

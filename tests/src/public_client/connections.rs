@@ -155,7 +155,12 @@ impl PublicClient {
             ("credential", credential.clone()),
             ("sealed_at", Py::from(sealed_at)),
         ]);
-        self.seal.seal(&credential_scope(row, workspace, user), &format!("connection-credential:{}", row.id), &content, nonce)
+        self.seal.seal(
+            &credential_scope(row, workspace, user),
+            &format!("connection-credential:{}", row.id),
+            &content,
+            nonce,
+        )
     }
 
     /// Stores a sealed credential; the `updated_at` of the answer, or its own clock where the answer has none.
@@ -188,7 +193,8 @@ impl PublicClient {
     pub async fn fetch_credential(&self, id: &str) -> Result<(Py, i64), Refusal> {
         let answer = self.call("GET", &format!("/v1/connections/{}/credential", quote(id)), None).await?;
         let envelope = index(&answer, "sealed_credential")?.clone();
-        let updated_at = answer.find("updated_at").and_then(Py::as_i64).filter(|at| *at > 0).ok_or(Refusal::UpdatedAtZero)?;
+        let updated_at =
+            answer.find("updated_at").and_then(Py::as_i64).filter(|at| *at > 0).ok_or(Refusal::UpdatedAtZero)?;
         Ok((envelope, updated_at))
     }
 

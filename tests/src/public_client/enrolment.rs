@@ -1,6 +1,9 @@
 //! Login, logout and devices as the public client does them (wire-collie-v1 2.1 to 2.3). Never refreshes: none of its commands does.
 
-use super::{Profile, PublicClient, Refusal, b64u, digest, failure, http::Incoming, index, is_id, object, pyjson::Py, random, rows, text, text_or};
+use super::{
+    Profile, PublicClient, Refusal, b64u, digest, failure, http::Incoming, index, is_id, object, pyjson::Py, random,
+    rows, text, text_or,
+};
 
 /// A pairing that waits for a person.
 #[derive(Debug, Clone)]
@@ -51,7 +54,9 @@ impl PublicClient {
             });
         }
         let answer = with_status(incoming, 200)?;
-        let filled = |key: &'static str| text(&answer, key).and_then(|value| if value.is_empty() { Err(Refusal::Empty(key)) } else { Ok(value) });
+        let filled = |key: &'static str| {
+            text(&answer, key).and_then(|value| if value.is_empty() { Err(Refusal::Empty(key)) } else { Ok(value) })
+        };
         let profile = Profile {
             user_id: filled("user_id")?,
             workspace_id: filled("workspace_id")?,
@@ -114,7 +119,9 @@ impl PublicClient {
 
     fn take_tokens(&mut self, answer: &Py) -> Result<(), Refusal> {
         // Missing ones would be stored as "" and 0, which locks the person out.
-        let filled = |key: &'static str| text(answer, key).and_then(|value| if value.is_empty() { Err(Refusal::Empty(key)) } else { Ok(value) });
+        let filled = |key: &'static str| {
+            text(answer, key).and_then(|value| if value.is_empty() { Err(Refusal::Empty(key)) } else { Ok(value) })
+        };
         let (access_token, refresh_token) = (filled("access_token")?, filled("refresh_token")?);
         for key in ["access_expires_at", "refresh_expires_at"] {
             index(answer, key)?.as_i64().filter(|at| *at > 0).ok_or(Refusal::Empty(key))?;

@@ -119,7 +119,8 @@ async fn serve(mut stream: TcpStream, state: &mut State, lie: Lie, log: &Mutex<V
     let mut reply = answer(state, &call, &body);
     lie(&call, &mut reply);
     log.lock().expect("nobody panicked").push(call);
-    let mut head = format!("HTTP/1.1 {} x\r\nContent-Length: {}\r\nConnection: close\r\n", reply.status, reply.body.len());
+    let mut head =
+        format!("HTTP/1.1 {} x\r\nContent-Length: {}\r\nConnection: close\r\n", reply.status, reply.body.len());
     for (name, value) in &reply.headers {
         head.push_str(&format!("{name}: {value}\r\n"));
     }
@@ -137,10 +138,8 @@ async fn read(stream: &mut TcpStream) -> Option<(String, Py)> {
         bytes.extend_from_slice(piece.get(..read)?);
         if let Some(end) = bytes.windows(4).position(|four| four == b"\r\n\r\n") {
             let head = String::from_utf8_lossy(bytes.get(..end)?).into_owned();
-            let length = head
-                .lines()
-                .find_map(|line| line.strip_prefix("Content-Length: ")?.parse::<usize>().ok())
-                .unwrap_or(0);
+            let length =
+                head.lines().find_map(|line| line.strip_prefix("Content-Length: ")?.parse::<usize>().ok()).unwrap_or(0);
             if bytes.len() >= end + 4 + length {
                 let call = head.split(" HTTP/1.1").next()?.to_owned();
                 let text = String::from_utf8_lossy(bytes.get(end + 4..)?).into_owned();
@@ -199,7 +198,11 @@ fn answer(state: &mut State, call: &str, body: &Py) -> Reply {
             200,
             &Py::dict([(
                 "devices",
-                Py::List(vec![Py::dict([("id", Py::from("dev-1")), ("name", Py::from("Laptop")), ("last_seen_at", Py::from(1))])]),
+                Py::List(vec![Py::dict([
+                    ("id", Py::from("dev-1")),
+                    ("name", Py::from("Laptop")),
+                    ("last_seen_at", Py::from(1)),
+                ])]),
             )]),
         ),
         "GET /v1/workspaces" => Reply::json(
@@ -226,7 +229,10 @@ fn answer(state: &mut State, call: &str, body: &Py) -> Reply {
         ),
         "GET /v1/projects" => Reply::json(
             200,
-            &Py::dict([("projects", Py::List(vec![Py::dict([("id", Py::from("proj-1")), ("name", Py::from("Notes"))])]))]),
+            &Py::dict([(
+                "projects",
+                Py::List(vec![Py::dict([("id", Py::from("proj-1")), ("name", Py::from("Notes"))])]),
+            )]),
         ),
         "GET /v1/nodes" => Reply::json(200, &Py::dict([("nodes", Py::List(Vec::new()))])),
         "GET /v1/missions" => Reply::json(200, &Py::dict([("missions", Py::List(Vec::new()))])),
@@ -248,9 +254,10 @@ fn connection(state: &State) -> Reply {
 
 fn credential(state: &State) -> Reply {
     match &state.credential {
-        Some(sealed) => {
-            Reply::json(200, &Py::dict([("sealed_credential", sealed.clone()), ("updated_at", Py::from(1_790_000_000))]))
-        }
+        Some(sealed) => Reply::json(
+            200,
+            &Py::dict([("sealed_credential", sealed.clone()), ("updated_at", Py::from(1_790_000_000))]),
+        ),
         None => Reply::json(404, &Py::dict([("error", Py::from("no such credential"))])),
     }
 }

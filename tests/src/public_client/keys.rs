@@ -127,7 +127,8 @@ mod tests {
     fn the_published_signature_comes_out() {
         let key = DeviceKey::from_seed(&SEED_A);
         assert_eq!(key.public(), "A6EHv_POEL4dcN0Y50vAmWfk1jCbpQ1fHdyGZBJVMbg");
-        let signature = key.sign("GET", "/v1/sync/pull?cursor=0&limit=100", b"", 1_790_000_000, "AAECAwQFBgcICQoLDA0ODxAR");
+        let signature =
+            key.sign("GET", "/v1/sync/pull?cursor=0&limit=100", b"", 1_790_000_000, "AAECAwQFBgcICQoLDA0ODxAR");
         assert_eq!(signature, "jGA2UGYVQI7akVYbC2TTLQ0l0Nrq1XlzfRcb2Rlj-D7EdSkXYEakpek_bhOHPUpFXkAaC5n4W98kLMP7o8lTDg");
     }
 

@@ -61,7 +61,8 @@ impl PublicClient {
     /// As [`PublicClient::new`], with given keys: a second device of a person imports the first one's sealing key.
     #[must_use]
     pub fn with_keys(base_url: &str, device_seed: &[u8; 32], seal_key: [u8; 32]) -> Self {
-        let rest = base_url.trim_end_matches('/').strip_prefix("http://").expect("the driver speaks plain http on loopback");
+        let rest =
+            base_url.trim_end_matches('/').strip_prefix("http://").expect("the driver speaks plain http on loopback");
         let (authority, prefix) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
         Self {
             authority: authority.to_owned(),
@@ -211,5 +212,6 @@ fn quote(id: &str) -> String {
 }
 
 fn is_id(text: &str) -> bool {
-    (1..=200).contains(&text.len()) && text.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'.' | b':' | b'-'))
+    (1..=200).contains(&text.len())
+        && text.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'.' | b':' | b'-'))
 }

@@ -263,7 +263,9 @@ impl Reader<'_> {
             return token.parse().ok().map(Py::Float);
         }
         let digits = token.strip_prefix('-').unwrap_or(token);
-        let plain = !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit()) && (digits == "0" || !digits.starts_with('0'));
+        let plain = !digits.is_empty()
+            && digits.bytes().all(|b| b.is_ascii_digit())
+            && (digits == "0" || !digits.starts_with('0'));
         plain.then(|| Py::Int(if token == "-0" { "0".to_owned() } else { token.to_owned() }))
     }
 
@@ -348,7 +350,13 @@ mod tests {
 
     #[test]
     fn floats_follow_repr() {
-        for (value, text) in [(1.5e-7, "1.5e-07"), (1e15, "1000000000000000.0"), (0.0001, "0.0001"), (12345.678, "12345.678"), (1e300, "1e+300")] {
+        for (value, text) in [
+            (1.5e-7, "1.5e-07"),
+            (1e15, "1000000000000000.0"),
+            (0.0001, "0.0001"),
+            (12345.678, "12345.678"),
+            (1e300, "1e+300"),
+        ] {
             assert_eq!(Py::Float(value).dumps(), text);
         }
         assert_eq!(Py::loads("1E5").map(|v| v.dumps()).as_deref(), Some("100000.0"));

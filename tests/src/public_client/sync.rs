@@ -87,7 +87,10 @@ impl PublicClient {
         let mut settled = Vec::new();
         for accepted in rows(&answer, "accepted")? {
             text(accepted, "object_id")?;
-            index(accepted, "version")?.as_i64().filter(|version| *version > 0).ok_or(Refusal::MissingKey("version"))?;
+            index(accepted, "version")?
+                .as_i64()
+                .filter(|version| *version > 0)
+                .ok_or(Refusal::MissingKey("version"))?;
             settled.push(text(accepted, "operation_id")?);
         }
         let pushed = settled.len();

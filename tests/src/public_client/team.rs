@@ -26,7 +26,9 @@ impl PublicClient {
         let mut projects = Vec::new();
         for row in rows(&answer, "projects")? {
             let id = row.find("id").or_else(|| row.find("project_id"));
-            let (Some(id), Some(name)) = (id.filter(|id| id.is_truthy()), row.find("name").filter(|name| name.is_truthy())) else {
+            let (Some(id), Some(name)) =
+                (id.filter(|id| id.is_truthy()), row.find("name").filter(|name| name.is_truthy()))
+            else {
                 continue;
             };
             let id = id.as_str().ok_or(Refusal::NotAString("id"))?.to_owned();

@@ -1,7 +1,7 @@
 //! The driver's must-fail controls: an honest service passes, and each single lie is refused by its name. A driver that accepts everything proves nothing.
 
 use collie_tests::public_client::{
-    BODY_BYTES_MAX, Py, PublicClient, Refusal, Shared, SyncReport,
+    BODY_BYTES_MAX, PublicClient, Py, Refusal, Shared, SyncReport,
     fake::{Fake, Lie, Reply},
 };
 

@@ -2,7 +2,7 @@
 
 use collie_tests::{
     on_both_engines,
-    public_client::{Py, PublicClient, Refusal, Shared, SyncReport, random},
+    public_client::{PublicClient, Py, Refusal, Shared, SyncReport, random},
 };
 
 fn tool(name: &str, effect: &str, schema: Py) -> Py {

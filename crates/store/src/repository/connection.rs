@@ -346,9 +346,9 @@ impl Tx {
     ) -> Result<Drift, StoreError> {
         let standing = self.find_connection(viewer, id).await?.ok_or(StoreError::NotVisible { what: "connection" })?;
         // A review of the public client has no digest of its own; its digest of the rows names it.
-        let about_standing = match &standing.review {
-            Some(review) => review.digest == *seen.review_digest,
-            None => standing.reviewed_digest.as_ref() == Some(seen.review_digest),
+        let about_standing = match (&standing.reviewed_raw_digest, &standing.review) {
+            (Some(_), Some(review)) => review.digest == *seen.review_digest,
+            (Some(_) | None, _) => standing.reviewed_digest.as_ref() == Some(seen.review_digest),
         };
         if standing.status != Status::Active
             || !about_standing
