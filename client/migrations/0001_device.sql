@@ -74,6 +74,12 @@ CREATE TABLE local_secret (
   stored_ms INTEGER NOT NULL
 ) STRICT;
 
+-- The newest signed review that stood, kept when the service lifts it: the credential is sealed under it until the next one.
+CREATE TABLE last_review (
+  connection_id TEXT PRIMARY KEY REFERENCES connection (connection_id) ON DELETE CASCADE,
+  review        TEXT NOT NULL                   -- canonical JSON as it travels
+) STRICT;
+
 -- Private networks that a person allowed a connection to lie in, on this device.
 CREATE TABLE allowed_network (
   connection_id TEXT NOT NULL,

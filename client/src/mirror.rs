@@ -4,13 +4,14 @@ use crate::api::{Api, segment};
 use crate::db::Db;
 use crate::db::copy::StoredCredential;
 use crate::error::CliError;
-use contract::connection::{ConnectionList, ConnectionRow, ManifestAnswer, Profile, SealFormat, Status};
+use contract::connection::{ConnectionList, ConnectionRow, ManifestAnswer, Profile, SealFormat, SignedWire, Status};
 use contract::credential::{CredentialAnswer, SealedCredentialV2};
 use contract::device::DeviceList;
 use contract::ids::ConnectionId;
 use contract::manifest::RawManifest;
 use contract::problem::Exit;
-use contract::{Code, Digest};
+use contract::{Code, Digest, cjson};
+use sqlx::Row as _;
 
 /// Whether the copy is what the service has now.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -104,6 +105,7 @@ async fn pull_row(api: &Api, db: &mut Db, row: &ConnectionRow, now_ms: u64) -> R
     };
     db.begin().await?;
     db.store_connection(api.workspace(), row, now_ms).await?;
+    db.store_last_review(row).await?;
     if let Fetched::New(credential) = credential {
         db.store_credential(&row.id, &credential, now_ms).await?;
     }
@@ -163,6 +165,34 @@ async fn fetch_manifest(api: &Api, db: &mut Db, row: &ConnectionRow) -> Result<O
 pub async fn find_manifest(db: &mut Db, id: &ConnectionId, wanted: &Digest) -> Result<Option<RawManifest>, CliError> {
     let stored = db.find_manifest(id).await?;
     Ok(stored.and_then(|json| RawManifest::from_json(&json).ok()).filter(|manifest| manifest.digest() == *wanted))
+}
+
+impl Db {
+    /// Keeps the review of a row, where one stands.
+    pub async fn store_last_review(&mut self, row: &ConnectionRow) -> Result<(), CliError> {
+        let Some(review) = &row.review else { return Ok(()) };
+        sqlx::query(
+            "INSERT INTO last_review (connection_id, review) VALUES ($1, $2)
+             ON CONFLICT (connection_id) DO UPDATE SET review = excluded.review",
+        )
+        .bind(row.id.as_str())
+        .bind(cjson::to_json(review)?.canonical_string())
+        .execute(&mut self.connection)
+        .await?;
+        Ok(())
+    }
+
+    /// The newest review that stood, as far as this device saw.
+    pub async fn find_last_review(&mut self, id: &ConnectionId) -> Result<Option<SignedWire>, CliError> {
+        let row = sqlx::query("SELECT review FROM last_review WHERE connection_id = $1")
+            .bind(id.as_str())
+            .fetch_optional(&mut self.connection)
+            .await?;
+        let Some(row) = row else { return Ok(None) };
+        let text: &str = row.try_get(0)?;
+        let read = cjson::from_slice(text.as_bytes(), text.len());
+        read.map(Some).map_err(|_| CliError::internal("the local database holds an impossible value in last_review.review"))
+    }
 }
 
 fn rolled_back(row: &ConnectionRow, review_seq: u64, credential_version: u64) -> CliError {

@@ -6,7 +6,7 @@ use crate::error::CliError;
 use crate::mirror;
 use crate::opening::Directory;
 use contract::Code;
-use contract::connection::{ConnectionRow, Profile, Scope, Status};
+use contract::connection::{ConnectionRow, Profile, Scope, SignedWire, Status};
 use contract::ids::{ConnectionId, WorkspaceId};
 
 /// One connection, as this device holds it.
@@ -16,6 +16,8 @@ pub struct Held {
     pub workspace: WorkspaceId,
     /// The row as last served.
     pub row: ConnectionRow,
+    /// The signed review that stood last; while the row shows one, the same.
+    pub last_review: Option<SignedWire>,
     /// The sealed credential.
     pub credential: Option<StoredCredential>,
     /// The highest review and credential this device ever accepted.
@@ -31,6 +33,7 @@ impl Held {
         let row = rows.into_iter().find(|row| row.id == *id).ok_or_else(|| mirror::not_found(id))?;
         Ok(Self {
             workspace: workspace.clone(),
+            last_review: db.find_last_review(id).await?,
             credential: db.find_credential(id).await?,
             marks: db.find_high_water(id).await?,
             directory: db.find_directory().await?,

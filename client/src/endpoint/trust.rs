@@ -77,7 +77,7 @@ pub struct Opened {
 pub async fn open(service: &Service<'_>, db: &mut Db, held: &Held) -> Result<Opened, CliError> {
     match held.row.seal_format {
         SealFormat::V2 => {
-            let (opened, marks) = open_v2(service, held)?;
+            let (opened, marks) = open_v2(service, held, &held.row)?;
             let digest = *opened.credential.review_digest();
             let review = TrustedReview::accept(opened.review, digest, held.marks.review_seq).map_err(|why| untrusted(&held.row, why))?;
             if !db.raise_high_water(&held.row.id, &marks).await? {
@@ -135,7 +135,10 @@ impl OpenedForReview {
 pub async fn open_for_review(service: &Service<'_>, held: &Held) -> Result<ForReview, CliError> {
     match held.row.seal_format {
         SealFormat::V2 => {
-            let (opened, _) = open_v2(service, held)?;
+            // After a drift the row shows no review, and the credential is still sealed under the one that stood.
+            let review = held.row.review.clone().or_else(|| held.last_review.clone());
+            let stood = ConnectionRow { review, ..held.row.clone() };
+            let (opened, _) = open_v2(service, held, &stood).map_err(|error| without_review(error, &held.row))?;
             let head = opened.credential.head().clone();
             Ok(ForReview { review: Some(opened.review), credential: OpenedForReview::V2(opened.credential), head: Some(head) })
         }
@@ -147,10 +150,21 @@ pub async fn open_for_review(service: &Service<'_>, held: &Held) -> Result<ForRe
     }
 }
 
-fn open_v2(service: &Service<'_>, held: &Held) -> Result<(opening::OpenedConnection, HighWater), CliError> {
+fn without_review(error: CliError, row: &ConnectionRow) -> CliError {
+    if error.code != Code::ReviewRequired {
+        return error;
+    }
+    let what = format!("the review under which `{}` was sealed is not on this device", row.name);
+    CliError::new(Code::ReviewRequired, what).hint(format!(
+        "review it on the device that used it last, or give the credential again: collie online connection-review {} --bearer-stdin (or --header NAME)",
+        row.id
+    ))
+}
+
+fn open_v2(service: &Service<'_>, held: &Held, row: &ConnectionRow) -> Result<(opening::OpenedConnection, HighWater), CliError> {
     let usk = service.sealing_key()?;
     let tenancy = Tenancy { deployment: &service.profile.deployment_id, workspace: &held.workspace };
-    let opened = opening::open_connection(&usk, tenancy, &held.row, &held.credential()?.sealed, &held.directory)?;
+    let opened = opening::open_connection(&usk, tenancy, row, &held.credential()?.sealed, &held.directory)?;
     let head = opened.credential.head();
     if let Some(seen) = seen_head(&held.marks)? {
         head.check_follows(&seen).map_err(|error| refuse(&held.row, &error.to_string()))?;

@@ -131,6 +131,7 @@ async fn store(
     };
     db.begin().await?;
     db.store_connection(workspace, row, now_ms).await?;
+    db.store_last_review(row).await?;
     db.store_credential(&row.id, &credential, now_ms).await?;
     db.store_manifest(&row.id, &raw_digest, &new.draft.manifest().to_json(), now_ms).await?;
     db.store_live_check(&row.id, &LiveCheck { era: new.draft.era(), raw_digest, checked_ms: now_ms }).await?;
