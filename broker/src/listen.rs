@@ -5,9 +5,13 @@ use crate::{
     config::Exposure,
     http::{Peer, failure},
 };
-use axum::{Router, body::Body};
+use axum::{
+    Router,
+    body::{Body, Bytes},
+    response::Response,
+};
 use contract::limits;
-use hyper::{body::Incoming, server::conn::http1, service::service_fn};
+use hyper::{server::conn::http1, service::service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use ipnet::IpNet;
 use std::{
@@ -122,7 +126,10 @@ async fn converse(stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static, 
 }
 
 /// Each request is a task of its own: a peer that hangs up does not stop half of an operation, and a panic is one answer with 500.
-async fn answer(router: Router, peer: Peer, request: hyper::Request<Incoming>) -> Result<axum::response::Response, Infallible> {
+async fn answer<B>(router: Router, peer: Peer, request: hyper::Request<B>) -> Result<Response, Infallible>
+where
+    B: hyper::body::Body<Data = Bytes, Error: Into<axum::BoxError>> + Send + 'static,
+{
     let mut request = request.map(Body::new);
     request.extensions_mut().insert(peer);
     match tokio::spawn(router.oneshot(request)).await {
@@ -167,19 +174,5 @@ impl Drop for Seat {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn seats_are_counted_by_address_and_given_back() {
-        let peers = Arc::new(Peers::default());
-        let address = IpAddr::from([192, 0, 2, 1]);
-        let mut seats: Vec<_> = (0..limits::HTTP_CONNECTIONS_PER_PEER_MAX).map(|_| peers.seat(address).expect("room")).collect();
-        assert!(peers.seat(address).is_none());
-        assert!(peers.seat(IpAddr::from([192, 0, 2, 2])).is_some(), "somebody else is not concerned");
-        seats.pop();
-        assert!(peers.seat(address).is_some());
-        drop(seats);
-        assert!(peers.0.lock().expect("whole").is_empty(), "nothing is remembered of those who left");
-    }
-}
+#[path = "listen_tests.rs"]
+mod tests;

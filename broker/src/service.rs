@@ -195,3 +195,7 @@ fn remember_origin(config: &Config, origin: &Origin) -> Result<(), StartError> {
 pub(crate) fn origin_path(config: &Config) -> PathBuf {
     config.state_dir.join("origin")
 }
+
+#[cfg(test)]
+#[path = "service_tests.rs"]
+mod tests;

@@ -36,11 +36,6 @@ impl Answer {
         Self::with_status(StatusCode::CREATED, value)
     }
 
-    /// `{}` with 200.
-    pub(crate) fn empty() -> Self {
-        Self { status: StatusCode::OK, body: b"{}".to_vec() }
-    }
-
     pub(super) fn with_status<T: Serialize>(status: StatusCode, value: &T) -> Result<Self, ApiError> {
         let body = printable(cjson::to_json(value).map_err(ApiError::internal)?).canonical();
         if body.len() > limits::RESPONSE_BYTES_MAX {

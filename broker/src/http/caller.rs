@@ -6,12 +6,11 @@ use contract::{
     audit::Actor,
     device::SessionClass,
     ids::{DeviceId, FamilyId, UserId, WorkspaceId},
-    workspace::Role,
 };
 use http::request::Parts;
 use store::Viewer;
 
-/// An authenticated device with its session. Made by the gate alone.
+/// An authenticated device with its session. Made by the gate alone. It carries no role: an operation reads that in the transaction that relies on it.
 #[derive(Debug, Clone)]
 pub(crate) struct Caller {
     /// The person.
@@ -24,8 +23,6 @@ pub(crate) struct Caller {
     pub(crate) family_id: FamilyId,
     /// How the device's sessions live; fixed at enrolment.
     pub(crate) session_class: SessionClass,
-    /// The person's role in the session's workspace when the request arrived; a transaction that writes looks again.
-    pub(crate) role: Role,
 }
 
 impl Caller {

@@ -95,13 +95,6 @@ impl Limiters {
         self.device.limiter().retain_recent();
         self.device.limiter().shrink_to_fit();
     }
-
-    /// Keys remembered now, over all limiters.
-    #[cfg(test)]
-    pub(crate) fn len(&self) -> usize {
-        let networks = [&self.network, &self.public, &self.pairing, &self.pages].map(|limiter| limiter.limiter().len());
-        networks.iter().sum::<usize>() + self.device.limiter().len()
-    }
 }
 
 fn config<K: KeyExtractor>(key: K, burst: u32, period: Duration) -> Config<K>

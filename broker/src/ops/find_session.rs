@@ -26,11 +26,11 @@ pub(crate) async fn find_session(app: &App, access: &TokenMac, now_ms: i64) -> R
 
 /// The session as its gate needs it, if it stands.
 pub(crate) fn live(session: Session, now_ms: i64) -> Result<LiveSession, ApiError> {
-    let role = match session.standing(now_ms) {
-        Standing::Live(role) => role,
+    match session.standing(now_ms) {
+        Standing::Live(_) => {}
         Standing::Expired => return Err(expired()),
         Standing::Ended(reason) => return Err(ended(reason)),
-    };
+    }
     Ok(LiveSession {
         device_key: device_key(&session.device.public_key)?,
         last_seen_at_ms: session.device.last_seen_at_ms,
@@ -40,7 +40,6 @@ pub(crate) fn live(session: Session, now_ms: i64) -> Result<LiveSession, ApiErro
             device_id: session.device.id,
             family_id: session.family_id,
             session_class: session.session_class,
-            role,
         },
     })
 }
