@@ -102,7 +102,6 @@ pub async fn standing(service: &Service<'_>, db: &mut Db, name: &CallName, conte
             let Some(_lock) = FileLock::take(&name.lock_path(service))? else { return Ok(Standing::Running) };
             // Its process may have ended it between the two looks.
             let moved = db.move_invocation(name, State::Intent, State::Uncertain, service.door().now_ms()).await?;
-            files::remove(&name.lock_path(service))?;
             if moved { Ok(Standing::Uncertain) } else { Box::pin(standing(service, db, name, content)).await }
         }
     }
@@ -140,23 +139,18 @@ impl Intent {
         // Sealing adds a header; what does not fit is not kept, its digest is.
         let sealed = if bytes.len() <= limits::BLOB_BYTES_MAX / 2 { Some(seal(service, &self.name, &bytes)?) } else { None };
         db.complete_invocation(&self.name, digest, sealed.as_deref(), service.door().now_ms()).await?;
-        self.end()
+        // Only now nobody can begin under this key again; before, a removed file would be a second lock.
+        files::remove(&self.path).map(|_| ())
     }
 
     /// The call certainly did not happen; its key is free again.
     pub async fn release(self, service: &Service<'_>, db: &mut Db) -> Result<(), CliError> {
-        db.move_invocation(&self.name, State::Intent, State::Refused, service.door().now_ms()).await?;
-        self.end()
+        db.move_invocation(&self.name, State::Intent, State::Refused, service.door().now_ms()).await.map(|_| ())
     }
 
     /// The call may have happened.
     pub async fn doubt(self, service: &Service<'_>, db: &mut Db) -> Result<(), CliError> {
-        db.move_invocation(&self.name, State::Intent, State::Uncertain, service.door().now_ms()).await?;
-        self.end()
-    }
-
-    fn end(self) -> Result<(), CliError> {
-        files::remove(&self.path).map(|_| ())
+        db.move_invocation(&self.name, State::Intent, State::Uncertain, service.door().now_ms()).await.map(|_| ())
     }
 }
 
@@ -345,7 +339,7 @@ impl Db {
     async fn complete_invocation(&mut self, name: &CallName, result: Digest, sealed: Option<&[u8]>, now_ms: u64) -> Result<(), CliError> {
         sqlx::query(
             "UPDATE invocation SET state = 'completed', result_digest = $3, result_sealed = $4, updated_ms = $5
-             WHERE connection_id = $1 AND idempotency_key = $2 AND state = 'intent'",
+             WHERE connection_id = $1 AND idempotency_key = $2 AND state IN ('intent', 'uncertain')",
         )
         .bind(name.connection.as_str())
         .bind(&name.key)
@@ -389,3 +383,7 @@ impl Db {
             .collect()
     }
 }
+
+#[cfg(test)]
+#[path = "ledger_tests.rs"]
+mod tests;

@@ -101,6 +101,11 @@ impl SecretArgs {
 
 /// Runs `share-mcp`.
 pub async fn run(app: &App, args: &Args) -> Result<Outcome, CliError> {
+    share(app, args, || args.secret.read()).await
+}
+
+/// The same with the credential from somewhere else than standard input. It is asked for last, after everything that can refuse.
+pub async fn share(app: &App, args: &Args, read: impl FnOnce() -> Result<Credential, CliError>) -> Result<Outcome, CliError> {
     let service = app.service()?;
     let api = service.api()?;
     let mut db = service.db().await?;
@@ -111,7 +116,7 @@ pub async fn run(app: &App, args: &Args) -> Result<Outcome, CliError> {
         found => found.cloned(),
     };
     ready_keys(&service, &api, wanted.format).await?;
-    let credential = args.secret.read()?;
+    let credential = read()?;
     let server = Server { id: "ID".to_owned(), endpoint: wanted.endpoint.clone() };
     let destination = reach::destination(app, wanted.networks.clone(), &server)?;
     let fetched = read_manifest(&destination, reach::auth(&credential)?, &server).await?;
