@@ -23,7 +23,10 @@ impl Trouble {
 
 /// Runs the command and returns its exit code.
 #[must_use]
-pub fn run(arguments: impl IntoIterator<Item = OsString>, environment: impl IntoIterator<Item = (OsString, OsString)>) -> ExitCode {
+pub fn run(
+    arguments: impl IntoIterator<Item = OsString>,
+    environment: impl IntoIterator<Item = (OsString, OsString)>,
+) -> ExitCode {
     let matches = match command().try_get_matches_from(arguments) {
         Ok(matches) => matches,
         Err(error) => {
@@ -31,7 +34,10 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>, environment: impl Into
             return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2));
         }
     };
-    let environment = environment.into_iter().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?))).collect();
+    let environment = environment
+        .into_iter()
+        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
+        .collect();
     match dispatch(&matches, environment) {
         Ok(()) => ExitCode::SUCCESS,
         Err(Trouble { what, remedy }) => {
@@ -49,7 +55,8 @@ fn dispatch(matches: &ArgMatches, environment: BTreeMap<String, String>) -> Resu
         "print-routes" => return print(&documents::routes()),
         _ => {}
     }
-    let arguments = if name == "admin" { arguments.subcommand().map_or(arguments, |(_, inner)| inner) } else { arguments };
+    let arguments =
+        if name == "admin" { arguments.subcommand().map_or(arguments, |(_, inner)| inner) } else { arguments };
     let sources = sources(matches, arguments, environment);
     if name == "dev" {
         return commands::dev(sources);
@@ -64,18 +71,28 @@ fn dispatch(matches: &ArgMatches, environment: BTreeMap<String, String>) -> Resu
 }
 
 pub(crate) fn load(sources: &Sources) -> Result<Config, Trouble> {
-    sources.load().map_err(|error| Trouble::new(error, "docs/configuration.md explains every setting; `collie-broker check` reads them without starting"))
+    sources.load().map_err(|error| {
+        Trouble::new(
+            error,
+            "docs/configuration.md explains every setting; `collie-broker check` reads them without starting",
+        )
+    })
 }
 
 fn sources(matches: &ArgMatches, arguments: &ArgMatches, environment: BTreeMap<String, String>) -> Sources {
-    let find = |name: &str| [arguments, matches].into_iter().find_map(|given| given.try_get_one::<String>(name).ok().flatten().cloned());
+    let find = |name: &str| {
+        [arguments, matches].into_iter().find_map(|given| given.try_get_one::<String>(name).ok().flatten().cloned())
+    };
     let flags = SETTINGS.iter().filter_map(|setting| Some((setting.key.to_owned(), find(setting.key)?))).collect();
-    let config_file = [arguments, matches].into_iter().find_map(|given| given.try_get_one::<PathBuf>("config").ok().flatten().cloned());
+    let config_file = [arguments, matches]
+        .into_iter()
+        .find_map(|given| given.try_get_one::<PathBuf>("config").ok().flatten().cloned());
     Sources { config_file, flags, environment }
 }
 
 pub(crate) fn print(text: &str) -> Result<(), Trouble> {
-    io::Write::write_all(&mut io::stdout(), text.as_bytes()).map_err(|error| Trouble::new(error, "nothing reads the output"))
+    io::Write::write_all(&mut io::stdout(), text.as_bytes())
+        .map_err(|error| Trouble::new(error, "nothing reads the output"))
 }
 
 fn command() -> Command {
@@ -100,7 +117,11 @@ fn command() -> Command {
 }
 
 fn with_settings(command: Command) -> Command {
-    let config = Arg::new("config").long("config").value_name("PATH").value_parser(value_parser!(PathBuf)).help("Configuration file");
+    let config = Arg::new("config")
+        .long("config")
+        .value_name("PATH")
+        .value_parser(value_parser!(PathBuf))
+        .help("Configuration file");
     SETTINGS.iter().fold(command.arg(config), |command, setting| {
         command.arg(Arg::new(setting.key).long(setting.flag()).value_name("VALUE").help(setting.about))
     })

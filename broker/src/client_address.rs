@@ -29,8 +29,12 @@ pub(crate) fn find(peer: IpAddr, headers: &HeaderMap, trusted: &[IpNet]) -> IpAd
     if !is_trusted(peer, trusted) {
         return nearest;
     }
-    let stated: Vec<&str> =
-        headers.get_all("x-forwarded-for").iter().filter_map(|value| value.to_str().ok()).flat_map(|value| value.split(',')).collect();
+    let stated: Vec<&str> = headers
+        .get_all("x-forwarded-for")
+        .iter()
+        .filter_map(|value| value.to_str().ok())
+        .flat_map(|value| value.split(','))
+        .collect();
     for entry in stated.into_iter().rev() {
         // What is left of a text that is no address could have been written by anybody.
         let Some(address) = parse(entry.trim()) else { return nearest };
@@ -44,7 +48,8 @@ pub(crate) fn find(peer: IpAddr, headers: &HeaderMap, trusted: &[IpNet]) -> IpAd
 
 /// An address, also with a port, as proxies write it.
 fn parse(entry: &str) -> Option<IpAddr> {
-    let address = entry.parse().ok().or_else(|| entry.parse().ok().map(|with_port: std::net::SocketAddr| with_port.ip()));
+    let address =
+        entry.parse().ok().or_else(|| entry.parse().ok().map(|with_port: std::net::SocketAddr| with_port.ip()));
     address.map(|address: IpAddr| address.to_canonical())
 }
 
@@ -70,8 +75,16 @@ mod tests {
         assert_eq!(found("203.0.113.9", &["198.51.100.1"]), address("203.0.113.9"), "not a proxy");
         assert_eq!(found("10.0.0.1", &[]), address("10.0.0.1"));
         assert_eq!(found("10.0.0.1", &["198.51.100.1"]), address("198.51.100.1"));
-        assert_eq!(found("10.0.0.1", &["1.2.3.4, 198.51.100.1, 10.9.9.9"]), address("198.51.100.1"), "the left end is the client's own text");
-        assert_eq!(found("10.0.0.1", &["1.2.3.4", "198.51.100.1:4711"]), address("198.51.100.1"), "two lines are one list");
+        assert_eq!(
+            found("10.0.0.1", &["1.2.3.4, 198.51.100.1, 10.9.9.9"]),
+            address("198.51.100.1"),
+            "the left end is the client's own text"
+        );
+        assert_eq!(
+            found("10.0.0.1", &["1.2.3.4", "198.51.100.1:4711"]),
+            address("198.51.100.1"),
+            "two lines are one list"
+        );
         assert_eq!(found("::ffff:10.0.0.1", &["198.51.100.1"]), address("198.51.100.1"), "mapped");
         assert_eq!(found("10.0.0.1", &["1.2.3.4, unknown"]), address("10.0.0.1"), "nothing is read across garbage");
         assert_eq!(found("fd00::2", &["2001:db8::7"]), address("2001:db8::7"));

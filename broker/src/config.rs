@@ -92,7 +92,9 @@ impl Config {
                 Ok(Exposure::Tls)
             }
             (Tls::Off, true, _) => Ok(Exposure::Loopback),
-            (Tls::Off, false, false) if self.public_url.as_ref().is_some_and(|origin| !origin.is_https()) => Err(ConfigError::PublicUrlPlain),
+            (Tls::Off, false, false) if self.public_url.as_ref().is_some_and(|origin| !origin.is_https()) => {
+                Err(ConfigError::PublicUrlPlain)
+            }
             (Tls::Off, false, false) => Ok(Exposure::Proxied),
             (Tls::Off, false, true) => Err(ConfigError::PlainHttp { listen: self.listen }),
         }
@@ -127,12 +129,18 @@ mod tests {
 
         let lan = config("192.168.1.5:7420");
         assert_eq!(lan.exposure(), Err(ConfigError::PlainHttp { listen: lan.listen }));
-        assert_eq!(Config { public_url: origin("https://a.test"), ..lan.clone() }.exposure(), Err(ConfigError::PlainHttp { listen: lan.listen }));
+        assert_eq!(
+            Config { public_url: origin("https://a.test"), ..lan.clone() }.exposure(),
+            Err(ConfigError::PlainHttp { listen: lan.listen })
+        );
         assert_eq!(Config { tls: Tls::SelfMade, ..lan.clone() }.exposure(), Ok(Exposure::Tls));
 
         let proxied = Config { proxy_trusted: vec!["192.168.1.0/24".parse().expect("CIDR")], ..lan };
         assert_eq!(proxied.exposure(), Err(ConfigError::PublicUrlNeeded { listen: proxied.listen }));
-        assert_eq!(Config { public_url: origin("http://127.0.0.1"), ..proxied.clone() }.exposure(), Err(ConfigError::PublicUrlPlain));
+        assert_eq!(
+            Config { public_url: origin("http://127.0.0.1"), ..proxied.clone() }.exposure(),
+            Err(ConfigError::PublicUrlPlain)
+        );
         assert_eq!(Config { public_url: origin("https://a.test"), ..proxied }.exposure(), Ok(Exposure::Proxied));
     }
 

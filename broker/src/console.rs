@@ -4,4 +4,6 @@ mod markup;
 mod views;
 
 pub(crate) use markup::{Markup, policy};
-pub(crate) use views::{DecisionMade, devices, message, owner_ask, pair_ask, pair_confirm, pair_done, signed_in, signed_out};
+pub(crate) use views::{
+    DecisionMade, devices, message, owner_ask, pair_ask, pair_confirm, pair_done, signed_in, signed_out,
+};

@@ -51,9 +51,12 @@ pub(crate) fn open_or_make(state_dir: &Path) -> Result<TokenKey, KeyFileError> {
 /// Reads the token key.
 pub(crate) fn open(state_dir: &Path) -> Result<TokenKey, KeyFileError> {
     let path = path(state_dir);
-    let bytes = private_files::read(&path, 32).map_err(|error| match error.kind() {
-        io::ErrorKind::InvalidData => KeyFileError::Corrupt { path: path.clone() },
-        _ => KeyFileError::Io { path: path.clone(), source: error },
+    let bytes = private_files::read(&path, 32).map_err(|source| {
+        if source.kind() == io::ErrorKind::InvalidData {
+            KeyFileError::Corrupt { path: path.clone() }
+        } else {
+            KeyFileError::Io { path: path.clone(), source }
+        }
     })?;
     let bytes = Secret::new(bytes);
     let mut whole = false;

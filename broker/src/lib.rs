@@ -1,8 +1,4 @@
 //! The service: orders, stores and withholds what devices sealed, signs people's devices in and out, and answers the public client's contract. It has nothing that opens a credential.
-#![cfg_attr(
-    test,
-    expect(clippy::expect_used, clippy::panic, clippy::indexing_slicing, reason = "a test may stop at the first surprise")
-)]
 
 mod app;
 mod client_address;

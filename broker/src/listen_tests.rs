@@ -34,7 +34,8 @@ async fn drain(stream: &mut (impl AsyncRead + Unpin)) -> Vec<u8> {
 fn seats_are_counted_by_address_and_given_back() {
     let peers = Arc::new(Peers::default());
     let address = IpAddr::from([192, 0, 2, 1]);
-    let mut seats: Vec<_> = (0..limits::HTTP_CONNECTIONS_PER_PEER_MAX).map(|_| peers.seat(address).expect("room")).collect();
+    let mut seats: Vec<_> =
+        (0..limits::HTTP_CONNECTIONS_PER_PEER_MAX).map(|_| peers.seat(address).expect("room")).collect();
     assert!(peers.seat(address).is_none());
     assert!(peers.seat(IpAddr::from([192, 0, 2, 2])).is_some(), "somebody else is not concerned");
     seats.pop();
@@ -62,7 +63,10 @@ async fn a_silent_connection_is_given_up() {
     let mut first = [0; 15];
     idle.read_exact(&mut first).await.expect("answered, and kept open");
     tokio::time::pause();
-    let ends = tokio::join!(drain_within(limits::HEADER_READ_S_MAX, &mut silent), drain_within(limits::HEADER_READ_S_MAX, &mut idle));
+    let ends = tokio::join!(
+        drain_within(limits::HEADER_READ_S_MAX, &mut silent),
+        drain_within(limits::HEADER_READ_S_MAX, &mut idle)
+    );
     assert!(ends.0.is_empty() && ends.1.ends_with(b"{\"status\":\"ok\"}"));
 }
 
@@ -82,7 +86,8 @@ async fn too_large_a_head_is_refused() {
     let world = World::start().await;
     let huge = format!("GET /healthz HTTP/1.1\r\nhost: h\r\nx: {}\r\n\r\n", "x".repeat(2 * limits::HEADER_BYTES_MAX));
     assert_eq!(world.raw(huge.as_bytes()).await.status, 431);
-    let many = format!("GET /healthz HTTP/1.1\r\nhost: h\r\n{}\r\n", "x: y\r\n".repeat(limits::RESPONSE_HEADERS_MAX + 1));
+    let many =
+        format!("GET /healthz HTTP/1.1\r\nhost: h\r\n{}\r\n", "x: y\r\n".repeat(limits::RESPONSE_HEADERS_MAX + 1));
     assert_eq!(world.raw(many.as_bytes()).await.status, 431);
 }
 
@@ -150,7 +155,9 @@ async fn the_own_certificate_is_the_one_whose_fingerprint_is_shown() {
     let mut stream = connect_tls(&world, &shown).await.expect("the pinned certificate");
     let path = world.owner_path().await;
     let (origin, host) = (world.service.origin(), world.address);
-    let request = format!("POST {path} HTTP/1.1\r\nhost: {host}\r\norigin: {origin}\r\ncontent-length: 0\r\nconnection: close\r\n\r\n");
+    let request = format!(
+        "POST {path} HTTP/1.1\r\nhost: {host}\r\norigin: {origin}\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"
+    );
     stream.write_all(request.as_bytes()).await.expect("written");
     let reply = parse_reply(&drain(&mut stream).await);
     let cookie = reply.header("set-cookie").expect("a cookie");
@@ -230,14 +237,28 @@ impl ServerCertVerifier for Pin {
         _: UnixTime,
     ) -> Result<ServerCertVerified, rustls::Error> {
         let seen = format!("sha256:{}", Digest::of(&[leaf]).hex());
-        if seen == self.0 { Ok(ServerCertVerified::assertion()) } else { Err(rustls::Error::General("another certificate".to_owned())) }
+        if seen == self.0 {
+            Ok(ServerCertVerified::assertion())
+        } else {
+            Err(rustls::Error::General("another certificate".to_owned()))
+        }
     }
 
-    fn verify_tls12_signature(&self, _: &[u8], _: &CertificateDer<'_>, _: &DigitallySignedStruct) -> Result<HandshakeSignatureValid, rustls::Error> {
+    fn verify_tls12_signature(
+        &self,
+        _: &[u8],
+        _: &CertificateDer<'_>,
+        _: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
         Ok(HandshakeSignatureValid::assertion())
     }
 
-    fn verify_tls13_signature(&self, _: &[u8], _: &CertificateDer<'_>, _: &DigitallySignedStruct) -> Result<HandshakeSignatureValid, rustls::Error> {
+    fn verify_tls13_signature(
+        &self,
+        _: &[u8],
+        _: &CertificateDer<'_>,
+        _: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
         Ok(HandshakeSignatureValid::assertion())
     }
 

@@ -33,7 +33,12 @@ impl Origin {
         let (Some(host), true) = (url.host(), matches!(url.scheme(), "http" | "https")) else {
             return Err(OriginError::NotHttp);
         };
-        if url.path() != "/" || url.query().is_some() || url.fragment().is_some() || !url.username().is_empty() || url.password().is_some() {
+        if url.path() != "/"
+            || url.query().is_some()
+            || url.fragment().is_some()
+            || !url.username().is_empty()
+            || url.password().is_some()
+        {
             return Err(OriginError::MoreThanOrigin);
         }
         let secure = url.scheme() == "https";
@@ -101,7 +106,10 @@ mod tests {
     #[test]
     fn an_origin_is_scheme_host_and_port() {
         let origin = Origin::parse("https://Collie.Example:443/").expect("origin");
-        assert_eq!((origin.as_str(), origin.authority(), origin.is_https()), ("https://collie.example", "collie.example", true));
+        assert_eq!(
+            (origin.as_str(), origin.authority(), origin.is_https()),
+            ("https://collie.example", "collie.example", true)
+        );
         assert_eq!(Origin::parse("http://127.0.0.1:7420").expect("loopback").authority(), "127.0.0.1:7420");
         assert_eq!(Origin::parse("https://[fd00::1]:7420").expect("v6").authority(), "[fd00::1]:7420");
         for (bad, why) in [

@@ -52,7 +52,10 @@ pub(crate) fn read(path: &Path, bytes_max: usize) -> io::Result<Vec<u8>> {
     {
         use std::os::unix::fs::PermissionsExt as _;
         if file.metadata()?.permissions().mode() & 0o077 != 0 {
-            return Err(io::Error::new(io::ErrorKind::PermissionDenied, "other users may read this file; set its mode to 0600"));
+            return Err(io::Error::new(
+                io::ErrorKind::PermissionDenied,
+                "other users may read this file; set its mode to 0600",
+            ));
         }
     }
     let mut bytes = Vec::new();

@@ -125,7 +125,8 @@ impl Service {
         let (ending, ended) = watch::channel(false);
         let tls = own_tls.map(|own| TlsAcceptor::from(own.config));
         let router = router(&app, &limiters);
-        let listening = tokio::spawn(listen::serve(Listening { listener, exposure, tls, proxy_trusted, router }, ended.clone()));
+        let listening =
+            tokio::spawn(listen::serve(Listening { listener, exposure, tls, proxy_trusted, router }, ended.clone()));
         let housekeeping = tokio::spawn(jobs::run(app.clone(), limiters, ended));
         Ok(Self { app, ready, deployment, owner_link, ending, listening, housekeeping })
     }

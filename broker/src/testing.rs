@@ -60,7 +60,8 @@ impl Reply {
 
     /// The stable code of a refusal, or the status of an answer that is none.
     pub(crate) fn code(&self) -> String {
-        let code = cjson::parse(&self.body, self.body.len()).ok().and_then(|json| json.find_str("code").map(str::to_owned));
+        let code =
+            cjson::parse(&self.body, self.body.len()).ok().and_then(|json| json.find_str("code").map(str::to_owned));
         code.unwrap_or_else(|| self.status.to_string())
     }
 
@@ -169,7 +170,14 @@ impl World {
         self.send_signed(&device.access, &signature, method, target, body.as_bytes()).await
     }
 
-    pub(crate) async fn send_signed(&self, access: &str, signature: &SignatureHeaders, method: &str, target: &str, body: &[u8]) -> Reply {
+    pub(crate) async fn send_signed(
+        &self,
+        access: &str,
+        signature: &SignatureHeaders,
+        method: &str,
+        target: &str,
+        body: &[u8],
+    ) -> Reply {
         let bearer = format!("Bearer {access}");
         let headers = [
             ("authorization", bearer.as_str()),
@@ -220,9 +228,19 @@ impl World {
         self.post_form(browser, target, &fields, self.service.origin()).await
     }
 
-    pub(crate) async fn post_form(&self, browser: &Browser, target: &str, fields: &[(&str, &str)], origin: &str) -> Reply {
+    pub(crate) async fn post_form(
+        &self,
+        browser: &Browser,
+        target: &str,
+        fields: &[(&str, &str)],
+        origin: &str,
+    ) -> Reply {
         let body = url::form_urlencoded::Serializer::new(String::new()).extend_pairs(fields).finish();
-        let headers = [("cookie", browser.cookie.as_str()), ("origin", origin), ("content-type", "application/x-www-form-urlencoded")];
+        let headers = [
+            ("cookie", browser.cookie.as_str()),
+            ("origin", origin),
+            ("content-type", "application/x-www-form-urlencoded"),
+        ];
         self.send("POST", target, &headers, body.as_bytes()).await
     }
 

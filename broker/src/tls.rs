@@ -101,7 +101,8 @@ fn make_own(certificate: &Path, key: &Path, origin: &Origin) -> Result<(), TlsEr
         private_files::put(path, text.as_bytes()).map_err(|source| TlsError::Io { path: path.to_owned(), source })
     };
     if let Some(directory) = key.parent() {
-        private_files::make_directory(directory).map_err(|source| TlsError::Io { path: directory.to_owned(), source })?;
+        private_files::make_directory(directory)
+            .map_err(|source| TlsError::Io { path: directory.to_owned(), source })?;
     }
     let key_text = sign::Secret::new(pair.serialize_pem());
     // EXPOSE: to its own key file, mode 0600.
@@ -114,7 +115,8 @@ fn load(certificate: &Path, key: &Path) -> Result<ServerTls, TlsError> {
     let fingerprint = chain.first().map(fingerprint).ok_or_else(|| not_pem(certificate, "certificate"))?;
     let key_bytes = sign::Secret::new(read(key)?);
     // EXPOSE: to the TLS library, which needs it for every handshake.
-    let key_der = key_bytes.with(|bytes| PrivateKeyDer::from_pem_slice(bytes)).map_err(|_| not_pem(key, "private key"))?;
+    let key_der =
+        key_bytes.with(|bytes| PrivateKeyDer::from_pem_slice(bytes)).map_err(|_| not_pem(key, "private key"))?;
     let mut config = ServerConfig::builder_with_provider(Arc::new(aws_lc_rs::default_provider()))
         .with_safe_default_protocol_versions()?
         .with_no_client_auth()

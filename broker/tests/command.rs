@@ -1,5 +1,4 @@
 //! The released binary as an operator meets it: start, ready line, owner link, administration beside a running service, signals, refusals. Talks to it over a socket and reads what it leaves behind.
-#![expect(clippy::expect_used, clippy::panic, reason = "a test may stop at the first surprise")]
 
 use std::{
     io::{BufRead as _, BufReader, Read as _, Write as _},
@@ -17,7 +16,13 @@ struct Running {
 
 impl Running {
     fn start(state: &Path, more: &[&str]) -> Self {
-        let mut child = command(state).args(["--listen", "127.0.0.1:0"]).args(more).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("started");
+        let mut child = command(state)
+            .args(["--listen", "127.0.0.1:0"])
+            .args(more)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("started");
         let mut ready = String::new();
         BufReader::new(child.stdout.as_mut().expect("stdout")).read_line(&mut ready).expect("a line");
         if ready.is_empty() {
@@ -101,7 +106,9 @@ fn it_serves_hands_over_one_link_and_ends_on_a_signal() {
     let path = link.strip_prefix(&service.member("origin")).expect("our origin").to_owned();
     assert!(service.get(&path).starts_with("HTTP/1.1 200"));
     let origin = service.member("origin");
-    let opened = service.send(&format!("POST {path} HTTP/1.1\r\nhost: HOST\r\norigin: {origin}\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"));
+    let opened = service.send(&format!(
+        "POST {path} HTTP/1.1\r\nhost: HOST\r\norigin: {origin}\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"
+    ));
     assert!(opened.starts_with("HTTP/1.1 200"));
     let cookie = opened.split("collie=").nth(1).and_then(|rest| rest.split(';').next()).expect("a cookie").to_owned();
 
@@ -123,7 +130,8 @@ fn the_operator_makes_a_link_while_the_service_runs() {
     assert_ne!(first, second);
     let token = second.rsplit('/').next().expect("token");
     assert!(!text(&made.stdout).contains(token) && !text(&made.stderr).contains(token), "a pipe is not a terminal");
-    let path = second.strip_prefix(&service.member("origin")).expect("the running service's own origin, also on a free port");
+    let path =
+        second.strip_prefix(&service.member("origin")).expect("the running service's own origin, also on a free port");
     assert!(service.get(path).starts_with("HTTP/1.1 200"));
     let void = first.strip_prefix(&service.member("origin")).expect("origin");
     assert!(service.get(void).starts_with("HTTP/1.1 404"));
@@ -140,7 +148,9 @@ fn init_makes_what_check_misses() {
     assert!(init.status.success(), "{}", text(&init.stderr));
     let after = run(&state, &["check", "--tls", "self-made"]);
     assert!(after.status.success(), "{}", text(&after.stderr));
-    let fingerprint = |output: &Output| text(&output.stdout).lines().find_map(|line| line.strip_prefix("certificate  ").map(str::to_owned));
+    let fingerprint = |output: &Output| {
+        text(&output.stdout).lines().find_map(|line| line.strip_prefix("certificate  ").map(str::to_owned))
+    };
     assert!(fingerprint(&init).is_some_and(|shown| shown.starts_with("sha256:")));
     assert_eq!(fingerprint(&init), fingerprint(&after));
     let service = Running::start(&state, &["--tls", "self-made"]);
@@ -169,7 +179,9 @@ fn what_cannot_be_meant_stops_the_start_in_two_lines() {
 #[test]
 fn it_prints_its_own_reference() {
     let (_directory, state) = state();
-    for (name, title) in [("print-config-reference", "# Configuration"), ("print-limits", "# Limits"), ("print-routes", "# Routes")] {
+    for (name, title) in
+        [("print-config-reference", "# Configuration"), ("print-limits", "# Limits"), ("print-routes", "# Routes")]
+    {
         let output = run(&state, &[name]);
         assert!(output.status.success() && text(&output.stdout).starts_with(title), "{name}");
     }

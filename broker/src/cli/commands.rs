@@ -28,7 +28,8 @@ pub(super) fn serve(config: Config) -> Result<(), Trouble> {
     runtime()?.block_on(async {
         let ready_file = config.ready_file.clone();
         let state_dir = config.state_dir.clone();
-        let mut service = Service::start(config, Arc::new(SystemClock)).await.map_err(|error| Trouble::new(error, REMEDY))?;
+        let mut service =
+            Service::start(config, Arc::new(SystemClock)).await.map_err(|error| Trouble::new(error, REMEDY))?;
         if let Some(link) = service.take_owner_link() {
             hand_over(&link, &state_dir)?;
         }
@@ -63,16 +64,22 @@ pub(super) fn init(config: Config) -> Result<(), Trouble> {
         let own = tls::open(&config.tls, &config.state_dir, &origin).map_err(|error| failed(error.into()))?;
         state.store.close().await;
         let fingerprint = own.map_or_else(String::new, |own| format!("certificate  {}\n", own.fingerprint));
-        let text = format!("state        {}\ndeployment   {}\norigin       {origin}\n{fingerprint}", config.state_dir.display(), state.deployment.id);
+        let text = format!(
+            "state        {}\ndeployment   {}\norigin       {origin}\n{fingerprint}",
+            config.state_dir.display(),
+            state.deployment.id
+        );
         print(&text)
     })
 }
 
 /// Says what is there and what is missing; changes nothing.
 pub(super) fn check(config: Config) -> Result<(), Trouble> {
-    let exposure = config.exposure().map_err(|error| Trouble::new(error, "docs/configuration.md explains every setting"))?;
+    let exposure =
+        config.exposure().map_err(|error| Trouble::new(error, "docs/configuration.md explains every setting"))?;
     let mut missing = Vec::new();
-    let mut report = format!("listen       {} ({exposure:?})\nstate        {}\n", config.listen, config.state_dir.display());
+    let mut report =
+        format!("listen       {} ({exposure:?})\nstate        {}\n", config.listen, config.state_dir.display());
     match keys::open(&config.state_dir) {
         Ok(_) => report.push_str("token key    there\n"),
         Err(error) => missing.push(format!("token key: {error}")),
@@ -105,7 +112,9 @@ async fn find_deployment(config: &Config) -> Result<String, String> {
     let engine = store.engine_name();
     store.close().await;
     match found? {
-        Some(deployment) => Ok(format!("database     {engine}, schema {}\ndeployment   {}\n", Store::schema_version(), deployment.id)),
+        Some(deployment) => {
+            Ok(format!("database     {engine}, schema {}\ndeployment   {}\n", Store::schema_version(), deployment.id))
+        }
         None => Err(String::from("database: no installation in it yet")),
     }
 }
@@ -116,7 +125,8 @@ pub(super) fn admin_owner_link(config: Config) -> Result<(), Trouble> {
         let failed = |error: &dyn std::error::Error| Trouble::new(error, REMEDY);
         let state = service::open_state(&config, &SystemClock).await.map_err(|error| failed(&error))?;
         let origin = find_origin(&config)?;
-        let token = owner_link::issue_owner_link(&state.store, &state.token_key, &state.deployment, SystemClock.now_ms()).await;
+        let token =
+            owner_link::issue_owner_link(&state.store, &state.token_key, &state.deployment, SystemClock.now_ms()).await;
         state.store.close().await;
         hand_over(&owner_url(&origin, &token.map_err(|error| failed(&error))?), &config.state_dir)
     })
@@ -140,26 +150,34 @@ fn hand_over(link: &Secret<String>, state_dir: &Path) -> Result<(), Trouble> {
     let mut stderr = io::stderr();
     if stderr.is_terminal() {
         // EXPOSE: to the operator's terminal.
-        let shown = link.with(|link| writeln!(stderr, "\nSign in as the owner, once, within {minutes} minutes:\n  {link}\n"));
+        let shown =
+            link.with(|link| writeln!(stderr, "\nSign in as the owner, once, within {minutes} minutes:\n  {link}\n"));
         return shown.map_err(|error| Trouble::new(error, REMEDY));
     }
     let path = state_dir.join("owner-link");
     // EXPOSE: to a file of mode 0600.
     let put = link.with(|link| private_files::put(&path, format!("{link}\n").as_bytes()));
     put.map_err(|error| Trouble::new(format!("cannot write `{}`: {error}", path.display()), REMEDY))?;
-    let said = writeln!(stderr, "{}", Json::from_members([("message", "owner link written".into()), ("path", path.display().to_string().into())]).canonical_string());
+    let said = writeln!(
+        stderr,
+        "{}",
+        Json::from_members([("message", "owner link written".into()), ("path", path.display().to_string().into())])
+            .canonical_string()
+    );
     said.map_err(|error| Trouble::new(error, REMEDY))
 }
 
 /// One JSON line on stdout, and in the ready file where there is one.
 fn announce(ready: &Ready, ready_file: Option<&Path>) -> Result<(), Trouble> {
-    let mut line = Json::from_members([("listen", ready.listen.to_string().into()), ("origin", ready.origin.as_str().into())]);
+    let mut line =
+        Json::from_members([("listen", ready.listen.to_string().into()), ("origin", ready.origin.as_str().into())]);
     if let (Json::Object(members), Some(fingerprint)) = (&mut line, &ready.fingerprint) {
         members.insert(String::from("fingerprint"), fingerprint.to_string().into());
     }
     let line = format!("{}\n", line.canonical_string());
     if let Some(path) = ready_file {
-        private_files::put(path, line.as_bytes()).map_err(|error| Trouble::new(format!("cannot write `{}`: {error}", path.display()), "set `ready_file`"))?;
+        private_files::put(path, line.as_bytes())
+            .map_err(|error| Trouble::new(format!("cannot write `{}`: {error}", path.display()), "set `ready_file`"))?;
     }
     print(&line)
 }
@@ -175,7 +193,10 @@ async fn wait_for_signal() -> Result<&'static str, Trouble> {
 }
 
 fn runtime() -> Result<tokio::runtime::Runtime, Trouble> {
-    tokio::runtime::Builder::new_multi_thread().enable_all().build().map_err(|error| Trouble::new(error, "the system gives no threads"))
+    tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| Trouble::new(error, "the system gives no threads"))
 }
 
 /// A directory that goes with the process.
@@ -185,7 +206,8 @@ impl ThrowAway {
     fn make() -> Result<Self, Trouble> {
         let random: [u8; 8] = crate::door::make_random().map_err(|error| Trouble::new(error, REMEDY))?;
         let path = std::env::temp_dir().join(format!("collie-broker-dev-{}", contract::digest::hex(&random)));
-        private_files::make_directory(&path).map_err(|error| Trouble::new(format!("cannot make `{}`: {error}", path.display()), REMEDY))?;
+        private_files::make_directory(&path)
+            .map_err(|error| Trouble::new(format!("cannot make `{}`: {error}", path.display()), REMEDY))?;
         Ok(Self(path))
     }
 }

@@ -13,7 +13,9 @@ pub(super) fn configuration() -> String {
 
 /// docs/limits.md
 pub(super) fn limits() -> String {
-    let mut page = String::from("# Limits\n\nPrinted by `collie-broker print-limits`.\n\n| limit | value | meaning |\n|---|---|---|\n");
+    let mut page = String::from(
+        "# Limits\n\nPrinted by `collie-broker print-limits`.\n\n| limit | value | meaning |\n|---|---|---|\n",
+    );
     for (name, value, about) in limits::ALL {
         let _ = writeln!(page, "| `{name}` | {value} | {} |", about.trim());
     }

@@ -49,13 +49,17 @@ pub enum ConfigError {
         what: String,
     },
     /// Plain http on an address that others reach.
-    #[error("plain http on {listen} would show tokens to the network; set `tls = \"self-made\"` or `tls = \"files\"`, declare a proxy with `proxy_trusted`, or listen on 127.0.0.1")]
+    #[error(
+        "plain http on {listen} would show tokens to the network; set `tls = \"self-made\"` or `tls = \"files\"`, declare a proxy with `proxy_trusted`, or listen on 127.0.0.1"
+    )]
     PlainHttp {
         /// The address.
         listen: SocketAddr,
     },
     /// Nobody could tell people where the service is.
-    #[error("`listen` = {listen} does not say how people reach the service; set `public_url = \"https://HOST[:PORT]\"`")]
+    #[error(
+        "`listen` = {listen} does not say how people reach the service; set `public_url = \"https://HOST[:PORT]\"`"
+    )]
     PublicUrlNeeded {
         /// The address.
         listen: SocketAddr,
@@ -109,11 +113,15 @@ impl Sources {
         let shown = path.display().to_string();
         let text = std::fs::read_to_string(&path).map_err(|_| ConfigError::Unreadable { path: shown.clone() })?;
         if text.len() > limits::CONFIG_BYTES_MAX {
-            return Err(ConfigError::NotToml { path: shown, what: format!("more than {} bytes", limits::CONFIG_BYTES_MAX) });
+            return Err(ConfigError::NotToml {
+                path: shown,
+                what: format!("more than {} bytes", limits::CONFIG_BYTES_MAX),
+            });
         }
         // The parser's own message would quote the line, which may hold a password.
-        let table: toml::Table =
-            text.parse().map_err(|error: toml::de::Error| ConfigError::NotToml { path: shown, what: error.message().to_owned() })?;
+        let table: toml::Table = text
+            .parse()
+            .map_err(|error: toml::de::Error| ConfigError::NotToml { path: shown, what: error.message().to_owned() })?;
         table.into_iter().map(|(key, value)| file_value(&key, value)).collect()
     }
 }
@@ -169,10 +177,16 @@ impl Reader<'_> {
     fn read(&self) -> Result<Config, ConfigError> {
         let state_dir = match self.text("state_dir") {
             Some(path) => PathBuf::from(path),
-            None => xdg(self.environment, "XDG_STATE_HOME", ".local/state").ok_or(ConfigError::NoHome)?.join("collie-broker"),
+            None => xdg(self.environment, "XDG_STATE_HOME", ".local/state")
+                .ok_or(ConfigError::NoHome)?
+                .join("collie-broker"),
         };
         Ok(Config {
-            listen: self.parse("listen", |text| text.parse().ok(), "must be an address and port, like 127.0.0.1:7420")?,
+            listen: self.parse(
+                "listen",
+                |text| text.parse().ok(),
+                "must be an address and port, like 127.0.0.1:7420",
+            )?,
             public_url: self.public_url()?,
             database: self.database(&state_dir)?,
             tls: self.tls()?,
@@ -199,7 +213,10 @@ impl Reader<'_> {
     }
 
     fn public_url(&self) -> Result<Option<Origin>, ConfigError> {
-        let read = |text| Origin::parse(text).map_err(|error: OriginError| self.invalid("public_url", format!("is not an origin: {error}")));
+        let read = |text| {
+            Origin::parse(text)
+                .map_err(|error: OriginError| self.invalid("public_url", format!("is not an origin: {error}")))
+        };
         self.text("public_url").map(read).transpose()
     }
 
@@ -225,11 +242,15 @@ impl Reader<'_> {
     fn tls(&self) -> Result<Tls, ConfigError> {
         let files = (self.text("tls_certificate"), self.text("tls_key"));
         match (self.text("tls").unwrap_or("off"), files) {
-            ("files", (Some(certificate), Some(key))) => Ok(Tls::Files { certificate: certificate.into(), key: key.into() }),
+            ("files", (Some(certificate), Some(key))) => {
+                Ok(Tls::Files { certificate: certificate.into(), key: key.into() })
+            }
             ("files", _) => Err(self.invalid("tls", "= \"files\" needs `tls_certificate` and `tls_key`")),
             ("off", (None, None)) => Ok(Tls::Off),
             ("self-made", (None, None)) => Ok(Tls::SelfMade),
-            ("off" | "self-made", _) => Err(self.invalid("tls", "must be \"files\" when `tls_certificate` or `tls_key` is set")),
+            ("off" | "self-made", _) => {
+                Err(self.invalid("tls", "must be \"files\" when `tls_certificate` or `tls_key` is set"))
+            }
             _ => Err(self.invalid("tls", "must be off, self-made or files")),
         }
     }
@@ -240,7 +261,10 @@ impl Reader<'_> {
         if items.len() > limits::PROXIES_MAX {
             return Err(self.invalid(key, format!("has more than {} networks", limits::PROXIES_MAX)));
         }
-        items.iter().map(|item| item.parse().map_err(|_| self.invalid(key, "must be a list of networks, like 10.0.0.0/8"))).collect()
+        items
+            .iter()
+            .map(|item| item.parse().map_err(|_| self.invalid(key, "must be a list of networks, like 10.0.0.0/8")))
+            .collect()
     }
 }
 
@@ -253,7 +277,9 @@ mod tests {
     use super::*;
 
     fn sources(flags: &[(&str, &str)], environment: &[(&str, &str)]) -> Sources {
-        let owned = |pairs: &[(&str, &str)]| pairs.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
+        let owned = |pairs: &[(&str, &str)]| {
+            pairs.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect()
+        };
         let mut sources = Sources { config_file: None, flags: owned(flags), environment: owned(environment) };
         sources.environment.entry("HOME".to_owned()).or_insert_with(|| "/nowhere".to_owned());
         sources
@@ -263,8 +289,12 @@ mod tests {
     fn a_flag_wins_over_the_environment_and_that_over_the_file() {
         let directory = tempfile::tempdir().expect("directory");
         let file = directory.path().join("collie-broker.toml");
-        std::fs::write(&file, "listen = \"127.0.0.1:1\"\nlog = \"warn\"\nproxy_trusted = [\"10.0.0.0/8\"]\n").expect("written");
-        let mut sources = sources(&[("listen", "127.0.0.1:3")], &[("COLLIE_BROKER_LISTEN", "127.0.0.1:2"), ("COLLIE_BROKER_LOG", "debug")]);
+        std::fs::write(&file, "listen = \"127.0.0.1:1\"\nlog = \"warn\"\nproxy_trusted = [\"10.0.0.0/8\"]\n")
+            .expect("written");
+        let mut sources = sources(
+            &[("listen", "127.0.0.1:3")],
+            &[("COLLIE_BROKER_LISTEN", "127.0.0.1:2"), ("COLLIE_BROKER_LOG", "debug")],
+        );
         sources.config_file = Some(file);
         let config = sources.load().expect("settings");
         assert_eq!((config.listen.port(), config.log), (3, tracing::Level::DEBUG));
@@ -300,7 +330,8 @@ mod tests {
     fn tls_files_come_in_pairs() {
         assert!(matches!(sources(&[("tls", "files")], &[]).load(), Err(ConfigError::Invalid { key: "tls", .. })));
         assert!(matches!(sources(&[("tls_key", "k")], &[]).load(), Err(ConfigError::Invalid { key: "tls", .. })));
-        let both = sources(&[("tls", "files"), ("tls_key", "k"), ("tls_certificate", "c")], &[]).load().expect("settings");
+        let both =
+            sources(&[("tls", "files"), ("tls_key", "k"), ("tls_certificate", "c")], &[]).load().expect("settings");
         assert_eq!(both.tls, Tls::Files { certificate: "c".into(), key: "k".into() });
     }
 }

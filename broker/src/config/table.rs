@@ -33,18 +33,42 @@ pub(crate) const SETTINGS: &[Setting] = &[
         "sqlite",
         "`sqlite` for a file in the state directory, `sqlite:PATH` for another file, or `postgres://…`. A URL with a password is not taken from a flag.",
     ),
-    text("listen", "127.0.0.1:7420", "Address and port to listen on. Port 0 takes a free one. Any address that is not loopback needs `tls` or `proxy_trusted`."),
-    text("log", "info", "How much to log: `error`, `warn`, `info`, `debug` or `trace`. Logs are JSON lines on stderr; they never hold secrets at any level."),
+    text(
+        "listen",
+        "127.0.0.1:7420",
+        "Address and port to listen on. Port 0 takes a free one. Any address that is not loopback needs `tls` or `proxy_trusted`.",
+    ),
+    text(
+        "log",
+        "info",
+        "How much to log: `error`, `warn`, `info`, `debug` or `trace`. Logs are JSON lines on stderr; they never hold secrets at any level.",
+    ),
     Setting {
         key: "proxy_trusted",
         default: "",
         kind: Kind::List,
         about: "Networks (CIDR) of the TLS-terminating proxy in front. `X-Forwarded-For` is believed from these alone, and on a plain listener that is not loopback nobody else may connect. Needs `public_url`.",
     },
-    text("public_url", "", "The origin that people and devices use, `https://host[:port]`. Without it: the listener's own address. Needed for a listener on all addresses."),
-    text("ready_file", "", "A file that is written once the service answers: one JSON line with `origin` and `listen`, and `fingerprint` with its own certificate."),
-    text("state_dir", "$XDG_STATE_HOME/collie-broker", "Keys, certificate and the SQLite database; made with mode 0700. A system unit sets `/var/lib/collie`."),
-    text("tls", "off", "`off`, `self-made` (a certificate of its own, kept in the state directory, pinned by its fingerprint) or `files`."),
+    text(
+        "public_url",
+        "",
+        "The origin that people and devices use, `https://host[:port]`. Without it: the listener's own address. Needed for a listener on all addresses.",
+    ),
+    text(
+        "ready_file",
+        "",
+        "A file that is written once the service answers: one JSON line with `origin` and `listen`, and `fingerprint` with its own certificate.",
+    ),
+    text(
+        "state_dir",
+        "$XDG_STATE_HOME/collie-broker",
+        "Keys, certificate and the SQLite database; made with mode 0700. A system unit sets `/var/lib/collie`.",
+    ),
+    text(
+        "tls",
+        "off",
+        "`off`, `self-made` (a certificate of its own, kept in the state directory, pinned by its fingerprint) or `files`.",
+    ),
     text("tls_certificate", "", "With `tls = \"files\"`: PEM file of the certificate chain, leaf first."),
     text("tls_key", "", "With `tls = \"files\"`: PEM file of the private key."),
 ];

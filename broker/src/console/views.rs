@@ -103,8 +103,11 @@ pub(crate) fn pair_done(decision: DecisionMade, device: &PendingDevice) -> Strin
         DecisionMade::Bound => ("Device bound", " is bound. It fetches its tokens by itself.</p>"),
         DecisionMade::Refused => ("Device refused", " was refused. Nothing was bound.</p>"),
     };
-    let name = Markup::new().raw("<p>").text(&device.device_name).raw(" (<code>").text(&device.fingerprint).raw("</code>)");
-    name.raw(end).raw("<p><a href=\"/pair\">Pair another device</a></p><p><a href=\"/\">Your devices</a></p>").page(title)
+    let name =
+        Markup::new().raw("<p>").text(&device.device_name).raw(" (<code>").text(&device.fingerprint).raw("</code>)");
+    name.raw(end)
+        .raw("<p><a href=\"/pair\">Pair another device</a></p><p><a href=\"/\">Your devices</a></p>")
+        .page(title)
 }
 
 /// GET /
@@ -167,14 +170,21 @@ mod tests {
     #[test]
     fn the_code_is_never_filled_in() {
         let page = pair_ask("t");
-        let field = page.split("<input id=\"user_code\"").nth(1).and_then(|rest| rest.split('>').next()).expect("the field");
+        let field =
+            page.split("<input id=\"user_code\"").nth(1).and_then(|rest| rest.split('>').next()).expect("the field");
         assert!(!field.contains("value"));
     }
 
     #[test]
     fn the_decision_shows_every_fact_and_escapes_the_name() {
         let page = pair_confirm("t", "ABCD-EFGH", &pending());
-        for fact in ["&lt;b&gt;laptop&lt;/b&gt;", "0123-4567-89ab-cdef", "long-lived", "https://collie.test", "does not prove who holds the device"] {
+        for fact in [
+            "&lt;b&gt;laptop&lt;/b&gt;",
+            "0123-4567-89ab-cdef",
+            "long-lived",
+            "https://collie.test",
+            "does not prove who holds the device",
+        ] {
             assert!(page.contains(fact), "{fact}");
         }
         assert!(!page.contains("<b>"));

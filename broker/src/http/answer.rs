@@ -62,10 +62,12 @@ fn printable(value: Json) -> Json {
             members
                 .into_iter()
                 .map(|(key, value)| {
-                    let value = match value {
-                        Json::String(text) if PRINTED.contains(&key.as_str()) => Json::String(text::without_controls(&text)),
-                        value if VERBATIM.contains(&key.as_str()) => value,
-                        value => printable(value),
+                    let value = if VERBATIM.contains(&key.as_str()) {
+                        value
+                    } else if let (Json::String(text), true) = (&value, PRINTED.contains(&key.as_str())) {
+                        Json::String(text::without_controls(text))
+                    } else {
+                        printable(value)
                     };
                     (key, value)
                 })

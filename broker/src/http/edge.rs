@@ -25,7 +25,11 @@ const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 pub(super) async fn pass(State(app): State<App>, mut request: Request, next: Next) -> Response {
     let started_ms = app.now_ms();
     let request_id = door::make_random::<9>().map(b64u::encode).unwrap_or_default();
-    let method = if matches!(*request.method(), Method::GET | Method::POST) { request.method().to_string() } else { String::from("-") };
+    let method = if matches!(*request.method(), Method::GET | Method::POST) {
+        request.method().to_string()
+    } else {
+        String::from("-")
+    };
     let span = tracing::info_span!("request", request_id = %request_id);
     let answered = async {
         match check(&app, &mut request) {

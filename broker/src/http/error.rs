@@ -106,7 +106,8 @@ impl From<StoreError> for ApiError {
             StoreError::LastOwner => Self::new(Code::LastOwner, error.to_string()),
             StoreError::Nul => Self::new(Code::BodyInvalid, error.to_string()),
             StoreError::Contention { .. } | StoreError::TooSlow { .. } | StoreError::Engine(_) | StoreError::Closed => {
-                let public = Self::new(Code::Unavailable, "the service cannot answer now; nothing was changed").retry_after(1);
+                let public =
+                    Self::new(Code::Unavailable, "the service cannot answer now; nothing was changed").retry_after(1);
                 Self { internal: Some(Box::new(error)), ..public }
             }
             StoreError::Fenced { .. }

@@ -99,7 +99,10 @@ async fn buffered(app: &App, route: &'static Route, request: Request) -> Result<
 
 /// Bytes that the body may take: what it announces, else all that the route allows.
 fn announced(route: &Route, headers: &HeaderMap) -> usize {
-    let stated = headers.get(http::header::CONTENT_LENGTH).and_then(|value| value.to_str().ok()).and_then(|text| text.parse().ok());
+    let stated = headers
+        .get(http::header::CONTENT_LENGTH)
+        .and_then(|value| value.to_str().ok())
+        .and_then(|text| text.parse().ok());
     stated.unwrap_or(route.body_max).min(route.body_max)
 }
 
@@ -117,7 +120,11 @@ fn bearer(headers: &HeaderMap) -> Result<&str, ApiError> {
     let required = || ApiError::new(Code::SessionRequired, "sign in first: `collie online login`");
     let value = single(headers, &AUTHORIZATION).ok_or_else(required)?;
     let (scheme, token) = value.split_once(' ').ok_or_else(required)?;
-    if scheme.eq_ignore_ascii_case("bearer") && token::is_token(TokenKind::Access, token) { Ok(token) } else { Err(required()) }
+    if scheme.eq_ignore_ascii_case("bearer") && token::is_token(TokenKind::Access, token) {
+        Ok(token)
+    } else {
+        Err(required())
+    }
 }
 
 fn signature_headers(headers: &HeaderMap) -> Result<SignatureHeaders, ApiError> {

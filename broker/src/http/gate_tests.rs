@@ -26,7 +26,11 @@ async fn every_part_of_a_signed_request_is_covered() {
     let device = world.pair(1, "[\"refresh\"]").await;
     let (target, body) = ("/v1/devices/pending", br#"{"user_code":"ABCD-EFGH"}"#.as_slice());
     let honest = || world.sign(&device.key, "POST", target, body);
-    assert_eq!(world.send_signed(&device.access, &honest(), "POST", target, body).await.code(), "pairing.expired", "control: it passes the gate");
+    assert_eq!(
+        world.send_signed(&device.access, &honest(), "POST", target, body).await.code(),
+        "pairing.expired",
+        "control: it passes the gate"
+    );
 
     let changed_time = SignatureHeaders { timestamp: (world.clock.now_s() + 1).to_string(), ..honest() };
     let changed_nonce = SignatureHeaders { nonce: contract::b64u::encode([9; 18]), ..honest() };
@@ -34,15 +38,26 @@ async fn every_part_of_a_signed_request_is_covered() {
     bytes[10] ^= 1;
     let changed_signature = SignatureHeaders { signature: contract::b64u::encode(bytes), ..honest() };
     let padded = SignatureHeaders { signature: format!("{}==", honest().signature), ..honest() };
-    for (what, signature) in [("time", changed_time), ("nonce", changed_nonce), ("signature", changed_signature), ("padding", padded)] {
+    for (what, signature) in
+        [("time", changed_time), ("nonce", changed_nonce), ("signature", changed_signature), ("padding", padded)]
+    {
         let reply = world.send_signed(&device.access, &signature, "POST", target, body).await;
         assert_eq!((reply.status, reply.code().as_str()), (401, "signature.invalid"), "{what}");
     }
     let other_body = br#"{"user_code":"ABCD-EFGJ"}"#;
-    assert_eq!(world.send_signed(&device.access, &honest(), "POST", target, other_body).await.code(), "signature.invalid");
-    assert_eq!(world.send_signed(&device.access, &honest(), "POST", "/v1/devices/approve", body).await.code(), "signature.invalid");
+    assert_eq!(
+        world.send_signed(&device.access, &honest(), "POST", target, other_body).await.code(),
+        "signature.invalid"
+    );
+    assert_eq!(
+        world.send_signed(&device.access, &honest(), "POST", "/v1/devices/approve", body).await.code(),
+        "signature.invalid"
+    );
     let query = world.sign(&device.key, "GET", "/v1/sync/pull?cursor=0", b"");
-    assert_eq!(world.send_signed(&device.access, &query, "GET", "/v1/sync/pull?cursor=1", b"").await.code(), "signature.invalid");
+    assert_eq!(
+        world.send_signed(&device.access, &query, "GET", "/v1/sync/pull?cursor=1", b"").await.code(),
+        "signature.invalid"
+    );
     let get = world.sign(&device.key, "GET", "/v1/devices", b"");
     assert_eq!(world.send_signed(&device.access, &get, "POST", "/v1/devices", b"").await.status, 405);
 }
@@ -64,10 +79,16 @@ async fn a_request_is_answered_once() {
     let device = world.pair(1, "[\"refresh\"]").await;
     let signature = world.sign(&device.key, "GET", "/v1/whoami", b"");
     assert_eq!(world.send_signed(&device.access, &signature, "GET", "/v1/whoami", b"").await.status, 200);
-    assert_eq!(world.send_signed(&device.access, &signature, "GET", "/v1/whoami", b"").await.code(), "signature.replayed");
+    assert_eq!(
+        world.send_signed(&device.access, &signature, "GET", "/v1/whoami", b"").await.code(),
+        "signature.replayed"
+    );
     // At the far end of the skew the signature would still verify; the nonce must still be known.
     world.clock.advance_s(SECONDS_SKEW);
-    assert_eq!(world.send_signed(&device.access, &signature, "GET", "/v1/whoami", b"").await.code(), "signature.replayed");
+    assert_eq!(
+        world.send_signed(&device.access, &signature, "GET", "/v1/whoami", b"").await.code(),
+        "signature.replayed"
+    );
     world.clock.advance_s(1);
     assert_eq!(world.send_signed(&device.access, &signature, "GET", "/v1/whoami", b"").await.code(), "signature.skew");
 }
@@ -79,7 +100,11 @@ async fn a_refused_request_does_not_spend_its_nonce() {
     let signature = world.sign(&device.key, "GET", "/v1/whoami", b"");
     let forged = SignatureHeaders { signature: contract::b64u::encode([1; 64]), ..signature.clone() };
     assert_eq!(world.send_signed(&device.access, &forged, "GET", "/v1/whoami", b"").await.code(), "signature.invalid");
-    assert_eq!(world.send_signed(&device.access, &signature, "GET", "/v1/whoami", b"").await.status, 200, "nobody can burn it for the device");
+    assert_eq!(
+        world.send_signed(&device.access, &signature, "GET", "/v1/whoami", b"").await.status,
+        200,
+        "nobody can burn it for the device"
+    );
 }
 
 #[tokio::test]
@@ -95,7 +120,10 @@ async fn clocks_may_differ_by_five_minutes_and_the_refusal_says_how_much() {
     let late = world.send_signed(&device.access, &at(now_s - SECONDS_SKEW - 1, 3), "GET", "/v1/whoami", b"").await;
     assert_eq!((late.status, late.code().as_str()), (401, "signature.skew"));
     assert_eq!(late.str("error"), "device clock differs by -301 s");
-    assert_eq!(world.send_signed(&device.access, &at(now_s + SECONDS_SKEW + 1, 4), "GET", "/v1/whoami", b"").await.code(), "signature.skew");
+    assert_eq!(
+        world.send_signed(&device.access, &at(now_s + SECONDS_SKEW + 1, 4), "GET", "/v1/whoami", b"").await.code(),
+        "signature.skew"
+    );
 }
 
 #[tokio::test]
@@ -148,7 +176,9 @@ async fn hostile_bodies_are_refused_by_kind() {
     let missing = world.post("/v1/devices/token", r#"{"device_code":"a"}"#).await;
     assert_eq!(missing.str("field"), "verifier");
     let body = br#"{"device_code":"a","verifier":"c"}"#;
-    for kind in ["text/plain", "application/json; charset=utf-16", "application/jsonx", "application/x-www-form-urlencoded"] {
+    for kind in
+        ["text/plain", "application/json; charset=utf-16", "application/jsonx", "application/x-www-form-urlencoded"]
+    {
         let reply = world.send("POST", "/v1/devices/token", &[("content-type", kind)], body).await;
         assert_eq!((reply.status, reply.code().as_str()), (415, "request.media_type"), "{kind}");
     }
@@ -161,7 +191,8 @@ async fn a_get_has_no_body_however_it_is_framed() {
     let world = World::start().await;
     assert_eq!(world.send("GET", "/healthz", &[], b"").await.status, 200);
     assert_eq!(world.send("GET", "/healthz", &[], b"{}").await.code(), "request.json");
-    let chunked = b"GET /healthz HTTP/1.1\r\nhost: h\r\nconnection: close\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n";
+    let chunked =
+        b"GET /healthz HTTP/1.1\r\nhost: h\r\nconnection: close\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n";
     assert_eq!(world.raw(chunked).await.code(), "request.json");
 }
 

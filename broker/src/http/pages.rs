@@ -97,8 +97,10 @@ impl FromRequestParts<App> for Person {
         let cookie = find_cookie(&parts.headers, cookie_name(app)).ok_or_else(not_signed_in)?;
         let session = cookie_mac(app, cookie).map(|mac| stored(&mac)).ok_or_else(not_signed_in)?;
         let (mac, now_ms) = (&session, app.now_ms());
-        let found: Option<store::BrowserSession> =
-            app.store().read("find_browser_session", |mut tx| async move { tx.find_browser_session(mac, now_ms).await }).await?;
+        let found: Option<store::BrowserSession> = app
+            .store()
+            .read("find_browser_session", |mut tx| async move { tx.find_browser_session(mac, now_ms).await })
+            .await?;
         let user_id = found.ok_or_else(not_signed_in)?.user_id;
         // EXPOSE: to the session's own pages.
         let form_token = app.token_key().derive_form_token(cookie).with(String::clone);
@@ -107,7 +109,10 @@ impl FromRequestParts<App> for Person {
 }
 
 fn not_signed_in() -> ApiError {
-    ApiError::new(Code::SessionRequired, "this browser is not signed in; on the service's machine `collie-broker admin owner-link` makes a link that does it")
+    ApiError::new(
+        Code::SessionRequired,
+        "this browser is not signed in; on the service's machine `collie-broker admin owner-link` makes a link that does it",
+    )
 }
 
 /// `__Host-` binds the cookie to this host and to https; browsers refuse it on plain loopback http.
@@ -132,7 +137,10 @@ pub(super) fn cookie(app: &App, value: Option<&sign::Secret<String>>) -> Result<
 /// The cookie of this name, if there is exactly one.
 fn find_cookie<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
     let lines = headers.get_all(header::COOKIE).iter().filter_map(|line| line.to_str().ok());
-    let mut values = lines.flat_map(|line| line.split(';')).filter_map(|pair| pair.trim().split_once('=')).filter(|(key, _)| *key == name);
+    let mut values = lines
+        .flat_map(|line| line.split(';'))
+        .filter_map(|pair| pair.trim().split_once('='))
+        .filter(|(key, _)| *key == name);
     let (_, value) = values.next()?;
     if values.next().is_some() { None } else { Some(value) }
 }

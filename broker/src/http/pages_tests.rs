@@ -45,7 +45,13 @@ async fn a_form_that_no_page_of_this_session_made_does_nothing() {
     let token = form_token(&world.page(&browser, "/pair").await);
     let foreign_token = form_token(&world.page(&other, "/pair").await);
     let origin = world.service.origin().to_owned();
-    let fields = |token: &str| vec![("user_code", waiting.user_code.clone()), ("fingerprint", fingerprint.clone()), ("form_token", token.to_owned())];
+    let fields = |token: &str| {
+        vec![
+            ("user_code", waiting.user_code.clone()),
+            ("fingerprint", fingerprint.clone()),
+            ("form_token", token.to_owned()),
+        ]
+    };
     let post = async |token: &str, origin: &str| {
         let fields = fields(token);
         let fields: Vec<_> = fields.iter().map(|(key, value)| (*key, value.as_str())).collect();
@@ -58,11 +64,21 @@ async fn a_form_that_no_page_of_this_session_made_does_nothing() {
     let body = format!("user_code={}&fingerprint={fingerprint}&form_token={token}", waiting.user_code);
     let form = ("content-type", "application/x-www-form-urlencoded");
     let cookie = ("cookie", browser.cookie.as_str());
-    assert_eq!(world.send("POST", "/pair/approve", &[cookie, form], body.as_bytes()).await.status, 403, "no origin at all");
+    assert_eq!(
+        world.send("POST", "/pair/approve", &[cookie, form], body.as_bytes()).await.status,
+        403,
+        "no origin at all"
+    );
     let cross = [cookie, form, ("origin", origin.as_str()), ("sec-fetch-site", "cross-site")];
     assert_eq!(world.send("POST", "/pair/approve", &cross, body.as_bytes()).await.status, 403);
     let twice = format!("{body}&user_code=0000-0000");
-    assert_eq!(world.send("POST", "/pair/approve", &[cookie, form, ("origin", origin.as_str())], twice.as_bytes()).await.status, 400);
+    assert_eq!(
+        world
+            .send("POST", "/pair/approve", &[cookie, form, ("origin", origin.as_str())], twice.as_bytes())
+            .await
+            .status,
+        400
+    );
     let no_session = [form, ("origin", origin.as_str())];
     assert_eq!(world.send("POST", "/pair/approve", &no_session, body.as_bytes()).await.status, 401);
     assert_eq!(world.poll(&waiting).await.status, 428, "nothing was bound by any of them");
@@ -77,7 +93,11 @@ async fn pages_are_shown_under_our_own_name_alone() {
     assert_eq!(world.send("GET", "/pair", &rebound, b"").await.status, 400);
     let path = world.owner_path().await;
     assert_eq!(world.send("GET", &path, &[("host", "evil.test")], b"").await.status, 400);
-    assert_eq!(world.send("GET", "/healthz", &[("host", "evil.test")], b"").await.status, 200, "probes have no session");
+    assert_eq!(
+        world.send("GET", "/healthz", &[("host", "evil.test")], b"").await.status,
+        200,
+        "probes have no session"
+    );
 }
 
 #[tokio::test]

@@ -15,7 +15,8 @@ pub(super) async fn healthz() -> Result<Answer, ApiError> {
 /// GET /readyz: 503 with the reasons where something is missing.
 pub(super) async fn readyz(State(app): State<App>) -> Result<Answer, ApiError> {
     let reasons = find_reasons(&app).await;
-    let (status, word) = if reasons.is_empty() { (StatusCode::OK, "ready") } else { (StatusCode::SERVICE_UNAVAILABLE, "not_ready") };
+    let (status, word) =
+        if reasons.is_empty() { (StatusCode::OK, "ready") } else { (StatusCode::SERVICE_UNAVAILABLE, "not_ready") };
     let reasons: Vec<Json> = reasons.into_iter().map(Json::from).collect();
     Answer::with_status(status, &Json::from_members([("status", word.into()), ("reasons", reasons.into())]))
 }
@@ -41,7 +42,14 @@ async fn find_reasons(app: &App) -> Vec<&'static str> {
     }
     if app.store().ping().await.is_err() {
         reasons.push("database: does not answer");
-    } else if app.store().read("ready", |mut tx| async move { tx.find_deployment().await }).await.ok().flatten().is_none() {
+    } else if app
+        .store()
+        .read("ready", |mut tx| async move { tx.find_deployment().await })
+        .await
+        .ok()
+        .flatten()
+        .is_none()
+    {
         reasons.push("schema: the installation's row is missing");
     }
     if keys::open(&app.config().state_dir).is_err() {

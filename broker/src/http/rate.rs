@@ -51,7 +51,11 @@ impl KeyExtractor for ByDevice {
     type Key = contract::ids::DeviceId;
 
     fn extract<T>(&self, request: &Request<T>) -> Result<Self::Key, GovernorError> {
-        request.extensions().get::<Caller>().map(|caller| caller.device_id.clone()).ok_or(GovernorError::UnableToExtractKey)
+        request
+            .extensions()
+            .get::<Caller>()
+            .map(|caller| caller.device_id.clone())
+            .ok_or(GovernorError::UnableToExtractKey)
     }
 }
 
@@ -112,7 +116,8 @@ fn layer<K: KeyExtractor>(config: &Config<K>) -> Layer<K> {
 fn refusal(error: GovernorError) -> ApiError {
     match error {
         GovernorError::TooManyRequests { wait_time, .. } => {
-            ApiError::new(Code::RateLimited, "too many requests; wait a moment").retry_after(wait_time.saturating_add(1))
+            ApiError::new(Code::RateLimited, "too many requests; wait a moment")
+                .retry_after(wait_time.saturating_add(1))
         }
         GovernorError::UnableToExtractKey | GovernorError::Other { .. } => ApiError::internal(error),
     }

@@ -84,7 +84,11 @@ mod tests {
 
     #[test]
     fn every_route_has_its_handler() {
-        let missing: Vec<_> = ROUTES.iter().filter(|route| find_handler(route).is_none()).map(|route| (route.method, route.path)).collect();
+        let missing: Vec<_> = ROUTES
+            .iter()
+            .filter(|route| find_handler(route).is_none())
+            .map(|route| (route.method, route.path))
+            .collect();
         assert_eq!(missing, []);
         let foreign = Route { path: "/v1/shell", ..ROUTES[0] };
         assert!(find_handler(&foreign).is_none());

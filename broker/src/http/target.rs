@@ -91,7 +91,13 @@ mod tests {
 
     #[test]
     fn plain_targets_pass_untouched() {
-        for good in ["/", "/v1/sync/pull?cursor=0&limit=100", "/v1/connections/conn_%3A1/review", "/v1/connections/a:b/review", "/x?next=../y//"] {
+        for good in [
+            "/",
+            "/v1/sync/pull?cursor=0&limit=100",
+            "/v1/connections/conn_%3A1/review",
+            "/v1/connections/a:b/review",
+            "/x?next=../y//",
+        ] {
             assert_eq!(check(&good.parse().expect("URI")), Ok(good));
         }
     }

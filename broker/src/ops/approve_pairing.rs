@@ -1,11 +1,7 @@
 //! A person binds a waiting device to their account, or refuses it, by the code they typed and the fingerprint they saw. A code alone binds nothing, and wrong codes are counted before they are looked up.
 
 use super::find_session::stored;
-use crate::{
-    app::App,
-    door::wire_seconds,
-    http::error::ApiError,
-};
+use crate::{app::App, door::wire_seconds, http::error::ApiError};
 use contract::{
     AuditEvent, Code, Digest,
     audit::{Actor, AuditLog},
@@ -72,7 +68,11 @@ pub(crate) async fn find_pending(app: &App, approver: &Approver, user_code: &str
 }
 
 /// Binds the device that waits under the code, if its key is the one that was shown.
-pub(crate) async fn approve_pairing(app: &App, approver: &Approver, decision: Decision<'_>) -> Result<PendingDevice, ApiError> {
+pub(crate) async fn approve_pairing(
+    app: &App,
+    approver: &Approver,
+    decision: Decision<'_>,
+) -> Result<PendingDevice, ApiError> {
     let (code, seen) = look_up(app, approver, decision.user_code).await?;
     check_fingerprint(&seen, decision.fingerprint)?;
     let (code, now_ms, user_id) = (&code, app.now_ms(), approver.user_id());
@@ -96,7 +96,11 @@ pub(crate) async fn approve_pairing(app: &App, approver: &Approver, decision: De
 }
 
 /// Ends the wait of the device under the code.
-pub(crate) async fn refuse_pairing(app: &App, approver: &Approver, decision: Decision<'_>) -> Result<PendingDevice, ApiError> {
+pub(crate) async fn refuse_pairing(
+    app: &App,
+    approver: &Approver,
+    decision: Decision<'_>,
+) -> Result<PendingDevice, ApiError> {
     let (code, seen) = look_up(app, approver, decision.user_code).await?;
     check_fingerprint(&seen, decision.fingerprint)?;
     let (code, now_ms) = (&code, app.now_ms());
@@ -129,8 +133,10 @@ async fn look_up(app: &App, approver: &Approver, user_code: &str) -> Result<(Tok
     let code = UserCode::parse(user_code).ok_or_else(|| over(Some(left)))?;
     let code = stored(&app.token_key().mac_user_code(&code));
     let mac = &code;
-    let found: Option<Pairing> =
-        app.store().read("find_pairing", |mut tx| async move { tx.find_pairing_by_user_code(mac, now_ms).await }).await?;
+    let found: Option<Pairing> = app
+        .store()
+        .read("find_pairing", |mut tx| async move { tx.find_pairing_by_user_code(mac, now_ms).await })
+        .await?;
     let pairing = found.ok_or_else(|| over(Some(left)))?;
     app.store()
         .run("return_pairing_try", |mut tx| async move {
@@ -145,7 +151,9 @@ async fn look_up(app: &App, approver: &Approver, user_code: &str) -> Result<(Tok
 pub(super) async fn check_unbound(tx: &mut ReadTx, user_id: &UserId, public_key: &[u8; 32]) -> Result<(), ApiError> {
     let devices = tx.list_devices(user_id).await?;
     match devices.iter().find(|device| device.revoked_at_ms.is_none() && device.public_key == *public_key) {
-        Some(device) => Err(ApiError::new(Code::DeviceExists, format!("this account has this device already, as {}", device.id))),
+        Some(device) => {
+            Err(ApiError::new(Code::DeviceExists, format!("this account has this device already, as {}", device.id)))
+        }
         None => Ok(()),
     }
 }
@@ -161,7 +169,8 @@ fn check_fingerprint(pairing: &Pairing, fingerprint: &str) -> Result<(), ApiErro
     if pending(pairing)?.fingerprint == fingerprint {
         return Ok(());
     }
-    Err(ApiError::new(Code::StaleVersion, "another device waits under this code than the one that was shown").at("fingerprint"))
+    Err(ApiError::new(Code::StaleVersion, "another device waits under this code than the one that was shown")
+        .at("fingerprint"))
 }
 
 fn pending(pairing: &Pairing) -> Result<PendingDevice, ApiError> {
@@ -186,5 +195,6 @@ fn over(left: Option<u64>) -> ApiError {
 }
 
 fn locked() -> ApiError {
-    ApiError::new(Code::PairingTries, "too many wrong codes; wait ten minutes and begin again on the device").retry_after(limits::PAIRING_TTL_S)
+    ApiError::new(Code::PairingTries, "too many wrong codes; wait ten minutes and begin again on the device")
+        .retry_after(limits::PAIRING_TTL_S)
 }

@@ -2,7 +2,7 @@
 
 use super::{
     find_session::stored,
-    issue_tokens::{FreshAccess, Life, make_access, tokens},
+    issue_tokens::{FreshToken, Life, make_fresh, tokens},
 };
 use crate::{
     app::App,
@@ -23,7 +23,7 @@ use store::{Committed, NewDevice, NewFamily, Pairing, PairingState, Standing, Tx
 struct Fresh {
     device_id: DeviceId,
     family_id: FamilyId,
-    access: FreshAccess,
+    access: FreshToken,
 }
 
 /// What a claim did.
@@ -42,11 +42,14 @@ pub(crate) async fn claim_pairing(app: &App, request: &FetchTokens) -> Result<En
     let fresh = &Fresh {
         device_id: DeviceId::from_random(door::make_random()?),
         family_id: FamilyId::from_random(door::make_random()?),
-        access: make_access(app)?,
+        access: make_fresh(app.token_key(), TokenKind::Access)?,
     };
     let now_ms = app.now_ms();
     // Most polls find nothing to do; they read, and take no turn of the writer.
-    let seen = app.store().read("poll_pairing", |mut tx| async move { tx.find_pairing_by_device_code(device_code).await }).await?;
+    let seen = app
+        .store()
+        .read("poll_pairing", |mut tx| async move { tx.find_pairing_by_device_code(device_code).await })
+        .await?;
     check(seen.as_ref(), request, now_ms)?;
     let claimed = app
         .store()
@@ -70,7 +73,8 @@ pub(crate) async fn claim_pairing(app: &App, request: &FetchTokens) -> Result<En
 
 /// Whether this poll may claim, or claim again, now.
 fn check(pairing: Option<&Pairing>, request: &FetchTokens, now_ms: i64) -> Result<(), ApiError> {
-    let pairing = pairing.filter(|pairing| pkce::is_answered(&pairing.challenge, &request.verifier)).ok_or_else(over)?;
+    let pairing =
+        pairing.filter(|pairing| pkce::is_answered(&pairing.challenge, &request.verifier)).ok_or_else(over)?;
     let waits = now_ms < pairing.expires_at_ms;
     match &pairing.state {
         // The public client knows this exact word.
@@ -78,13 +82,18 @@ fn check(pairing: Option<&Pairing>, request: &FetchTokens, now_ms: i64) -> Resul
         PairingState::Approved { .. } if waits => Ok(()),
         PairingState::Claimed { at_ms, .. } if now_ms < at_ms + ms(limits::PAIRING_REPEAT_S) => Ok(()),
         PairingState::Refused if waits => Err(ApiError::new(Code::PairingRefused, "the person refused this device")),
-        PairingState::Waiting | PairingState::Approved { .. } | PairingState::Refused | PairingState::Claimed { .. } => Err(over()),
+        PairingState::Waiting
+        | PairingState::Approved { .. }
+        | PairingState::Refused
+        | PairingState::Claimed { .. } => Err(over()),
     }
 }
 
 async fn step(tx: Tx, pairing: Pairing, fresh: &Fresh, now_ms: i64) -> Result<Committed<Claimed>, ApiError> {
     match pairing.state.clone() {
-        PairingState::Approved { user_id, workspace_id } => claim(tx, Approved { pairing, user_id, workspace_id }, fresh, now_ms).await,
+        PairingState::Approved { user_id, workspace_id } => {
+            claim(tx, Approved { pairing, user_id, workspace_id }, fresh, now_ms).await
+        }
         PairingState::Claimed { user_id, workspace_id, device_id, family_id, .. } => {
             let life = Life::of(pairing.session_class, now_ms, now_ms);
             repeat(tx, Claimed { pairing, user_id, workspace_id, device_id, family_id, life }, fresh, now_ms).await
@@ -106,7 +115,13 @@ async fn claim(mut tx: Tx, approved: Approved, fresh: &Fresh, now_ms: i64) -> Re
     let session_class = pairing.session_class;
     let life = Life::of(session_class, now_ms, now_ms);
     let (device_id, family_id) = (&fresh.device_id, &fresh.family_id);
-    let device = NewDevice { id: device_id, user_id: &user_id, name: &pairing.device_name, public_key: &pairing.public_key, session_class };
+    let device = NewDevice {
+        id: device_id,
+        user_id: &user_id,
+        name: &pairing.device_name,
+        public_key: &pairing.public_key,
+        session_class,
+    };
     tx.insert_device(device, now_ms).await?;
     let family = NewFamily {
         id: family_id,
@@ -131,7 +146,8 @@ async fn claim(mut tx: Tx, approved: Approved, fresh: &Fresh, now_ms: i64) -> Re
     let actor = || Actor::Device(device_id.clone());
     tx.record(taken.entry(log(), actor(), now_ms)).await?;
     let entry = enrolled.entry(log(), actor(), now_ms);
-    let claimed = Claimed { pairing, device_id: device_id.clone(), family_id: family_id.clone(), life, user_id, workspace_id };
+    let claimed =
+        Claimed { pairing, device_id: device_id.clone(), family_id: family_id.clone(), life, user_id, workspace_id };
     Ok(tx.commit_with(entry, claimed).await?)
 }
 
@@ -141,7 +157,10 @@ async fn repeat(mut tx: Tx, claimed: Claimed, fresh: &Fresh, now_ms: i64) -> Res
     if session.refresh_issued != 1 || !matches!(session.standing(now_ms), Standing::Live(_)) {
         return Err(over());
     }
-    let life = Life { family_expires_at_ms: session.expires_at_ms, ..Life::of(session.session_class, session.device.created_at_ms, now_ms) };
+    let life = Life {
+        family_expires_at_ms: session.expires_at_ms,
+        ..Life::of(session.session_class, session.device.created_at_ms, now_ms)
+    };
     tx.insert_access_token(&fresh.access.stored, &claimed.family_id, now_ms, life.access_ends_at_ms).await?;
     Ok(tx.commit_upkeep(Upkeep::Session, Claimed { life, ..claimed })?)
 }

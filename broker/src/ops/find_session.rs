@@ -20,7 +20,8 @@ pub(crate) struct LiveSession {
 pub(crate) async fn find_session(app: &App, access: &TokenMac, now_ms: i64) -> Result<LiveSession, ApiError> {
     let access = stored(access);
     let access = &access;
-    let found: Option<Session> = app.store().read("find_session", |mut tx| async move { tx.find_session(access).await }).await?;
+    let found: Option<Session> =
+        app.store().read("find_session", |mut tx| async move { tx.find_session(access).await }).await?;
     live(found.ok_or_else(unknown)?, now_ms)
 }
 
@@ -61,16 +62,25 @@ pub(crate) fn unknown() -> ApiError {
 
 /// Its time is over.
 pub(crate) fn expired() -> ApiError {
-    ApiError::new(Code::SessionExpired, "the session has expired; a client that can refresh does so now, else sign in again: `collie online login`")
+    ApiError::new(
+        Code::SessionExpired,
+        "the session has expired; a client that can refresh does so now, else sign in again: `collie online login`",
+    )
 }
 
 /// It was ended.
 pub(crate) fn ended(reason: EndReason) -> ApiError {
     let sentence = match reason {
         EndReason::DeviceRevoked => "this device was revoked",
-        EndReason::MembershipEnded => "the membership of this workspace has ended; select another workspace or sign in again",
-        EndReason::RefreshReused => "the session was ended because a used refresh token came again; sign in again: `collie online login`",
-        EndReason::Replaced => "newer sessions of this device took this one's place; sign in again: `collie online login`",
+        EndReason::MembershipEnded => {
+            "the membership of this workspace has ended; select another workspace or sign in again"
+        }
+        EndReason::RefreshReused => {
+            "the session was ended because a used refresh token came again; sign in again: `collie online login`"
+        }
+        EndReason::Replaced => {
+            "newer sessions of this device took this one's place; sign in again: `collie online login`"
+        }
     };
     ApiError::new(Code::SessionRevoked, sentence)
 }

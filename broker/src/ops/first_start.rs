@@ -34,7 +34,8 @@ pub(crate) async fn ensure_deployment(store: &Store, now_ms: i64) -> Result<Depl
         .run("first_start", |mut tx| async move {
             tx.insert_user(user_id, "Owner", now_ms).await?;
             tx.insert_deployment(id, user_id, now_ms).await?;
-            let home = NewWorkspace { id: workspace_id, name: "Personal", kind: WorkspaceKind::Personal, owner_id: user_id };
+            let home =
+                NewWorkspace { id: workspace_id, name: "Personal", kind: WorkspaceKind::Personal, owner_id: user_id };
             tx.insert_workspace(home, now_ms).await?;
             tx.commit_with(entry.clone(), ()).await
         })

@@ -3,27 +3,26 @@
 use super::find_session::stored;
 use crate::{
     app::App,
-    door::{self, ms, wire_seconds},
-    http::error::ApiError,
+    door::{self, RandomError, ms, wire_seconds},
 };
 use contract::{device::SessionClass, ids::FamilyId, limits, session::Tokens};
 use sign::{
-    Secret,
+    Secret, TokenKey,
     token::{TokenKind, make_token},
 };
 
-/// An access token on its way to its device.
-pub(crate) struct FreshAccess {
-    text: Secret<String>,
+/// A token on its way to whom it is for. It lives across the commit that makes it good, because it is handed out after it.
+pub(crate) struct FreshToken {
+    pub(crate) text: Secret<String>,
     pub(crate) stored: store::TokenMac,
 }
 
-/// Makes an access token.
-pub(crate) fn make_access(app: &App) -> Result<FreshAccess, ApiError> {
-    let text = make_token(TokenKind::Access, &door::make_secret()?);
+/// Makes a token of this kind with its stored form.
+pub(crate) fn make_fresh(key: &TokenKey, kind: TokenKind) -> Result<FreshToken, RandomError> {
+    let text = make_token(kind, &door::make_secret()?);
     // EXPOSE: to the MAC, the only form that is stored.
-    let stored = text.with(|text| stored(&app.token_key().mac(TokenKind::Access, text)));
-    Ok(FreshAccess { text, stored })
+    let stored = text.with(|text| stored(&key.mac(kind, text)));
+    Ok(FreshToken { text, stored })
 }
 
 /// Ends of a session's parts, Unix milliseconds.
@@ -55,7 +54,7 @@ impl Life {
 }
 
 /// The answer that issues tokens: the access token and refresh token `n` of its family.
-pub(crate) fn tokens(app: &App, access: &FreshAccess, family_id: &FamilyId, n: u64, life: Life) -> Tokens {
+pub(crate) fn tokens(app: &App, access: &FreshToken, family_id: &FamilyId, n: u64, life: Life) -> Tokens {
     let refresh = app.token_key().derive_refresh(family_id, n);
     Tokens {
         // EXPOSE: to the device, in the one answer that issues them.
@@ -78,7 +77,10 @@ mod tests {
             for age in [0, year / 2, year - 1000, year] {
                 let life = Life::of(class, enrolled, enrolled + age);
                 assert_eq!(life.family_ends_at_ms, enrolled + year);
-                assert!(life.access_ends_at_ms <= life.family_ends_at_ms && life.family_expires_at_ms <= life.family_ends_at_ms);
+                assert!(
+                    life.access_ends_at_ms <= life.family_ends_at_ms
+                        && life.family_expires_at_ms <= life.family_ends_at_ms
+                );
             }
         }
         let rotating = Life::of(SessionClass::Rotating, enrolled, enrolled);

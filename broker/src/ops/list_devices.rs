@@ -1,17 +1,14 @@
 //! The devices of one person, for the person themselves. Shows keys for comparison only.
 
-use crate::{
-    app::App,
-    door::wire_seconds,
-    http::error::ApiError,
-};
+use crate::{app::App, door::wire_seconds, http::error::ApiError};
 use contract::{device::DeviceRow, ids::UserId};
 use sign::PublicKey;
 use store::Device;
 
 /// Every bound device and the newest revoked ones.
 pub(crate) async fn list_devices(app: &App, user_id: &UserId) -> Result<Vec<DeviceRow>, ApiError> {
-    let devices: Vec<Device> = app.store().read("list_devices", |mut tx| async move { tx.list_devices(user_id).await }).await?;
+    let devices: Vec<Device> =
+        app.store().read("list_devices", |mut tx| async move { tx.list_devices(user_id).await }).await?;
     devices.into_iter().map(row).collect()
 }
 

@@ -39,12 +39,15 @@ pub(crate) async fn spend_nonce(app: &App, device_id: &DeviceId, verified: &Veri
 
 /// A second use is refused, and so is everything while the device's window is full.
 fn refusal(error: StoreError) -> ApiError {
-    match error {
-        StoreError::Replayed { .. } => ApiError::new(Code::SignatureReplayed, "this request was sent before; sign each request anew"),
-        StoreError::Full { .. } => ApiError::new(Code::NoncesFull, "this device sent too many requests; wait a few minutes")
-            .retry_after(limits::REQUEST_SKEW_S_MAX / 5),
-        other => other.into(),
+    if let StoreError::Replayed { .. } = error {
+        return ApiError::new(Code::SignatureReplayed, "this request was sent before; sign each request anew");
     }
+    if let StoreError::Full { .. } = error {
+        let wait_s = limits::REQUEST_SKEW_S_MAX / 5;
+        return ApiError::new(Code::NoncesFull, "this device sent too many requests; wait a few minutes")
+            .retry_after(wait_s);
+    }
+    error.into()
 }
 
 #[cfg(test)]
@@ -58,7 +61,10 @@ mod tests {
         let full = refusal(StoreError::Full { what: "nonces", max: limits::REQUEST_NONCES_PER_DEVICE_MAX });
         assert_eq!(full.code(), Code::NoncesFull);
         let response = full.into_response();
-        assert_eq!((response.status().as_u16(), &response.headers()["retry-after"]), (429, &"60".parse().expect("header")));
+        assert_eq!(
+            (response.status().as_u16(), &response.headers()["retry-after"]),
+            (429, &"60".parse().expect("header"))
+        );
         assert_eq!(refusal(StoreError::Replayed { what: "nonce" }).status().as_u16(), 401);
     }
 }

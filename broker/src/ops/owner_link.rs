@@ -1,11 +1,7 @@
 //! The owner link: one-time, fifteen minutes, one at a time, stored as a MAC. Looking at it uses nothing up; using it opens one cookie session.
 
-use super::find_session::stored;
-use crate::{
-    app::App,
-    door::{self, RandomError},
-    http::error::ApiError,
-};
+use super::{find_session::stored, issue_tokens::make_fresh};
+use crate::{app::App, door::RandomError, http::error::ApiError};
 use contract::{
     AuditEvent, Code,
     audit::{Actor, AuditLog},
@@ -13,7 +9,7 @@ use contract::{
 };
 use sign::{
     Secret, TokenKey,
-    token::{TokenKind, TokenMac, is_token, make_token},
+    token::{TokenKind, TokenMac, is_token},
 };
 use store::{Deployment, Store, StoreError};
 
@@ -35,9 +31,8 @@ pub(crate) async fn issue_owner_link(
     deployment: &Deployment,
     now_ms: i64,
 ) -> Result<Secret<String>, OwnerLinkError> {
-    let token = make_token(TokenKind::OwnerLink, &door::make_secret()?);
-    // EXPOSE: to the MAC, the only form that is stored.
-    let mac = &token.with(|token| stored(&key.mac(TokenKind::OwnerLink, token)));
+    let link = make_fresh(key, TokenKind::OwnerLink)?;
+    let mac = &link.stored;
     let issued: Result<(), StoreError> = store
         .run("issue_owner_link", |mut tx| async move {
             let expires_at_ms = tx.insert_owner_link(mac, &deployment.owner_id, now_ms).await?;
@@ -46,29 +41,23 @@ pub(crate) async fn issue_owner_link(
         })
         .await;
     issued?;
-    Ok(token)
+    Ok(link.text)
 }
 
 /// Whether the link of this path is good now.
 pub(crate) async fn check_owner_link(app: &App, token: &str) -> Result<(), ApiError> {
     let mac = &path_mac(app, token)?;
     let now_ms = app.now_ms();
-    let found: Option<UserId> = app.store().read("find_owner_link", |mut tx| async move { tx.find_owner_link(mac, now_ms).await }).await?;
+    let found: Option<UserId> =
+        app.store().read("find_owner_link", |mut tx| async move { tx.find_owner_link(mac, now_ms).await }).await?;
     found.map(|_| ()).ok_or_else(over)
 }
 
-/// A browser session that just began.
-pub(crate) struct OpenedSession {
-    /// The cookie's value.
-    pub(crate) cookie: Secret<String>,
-}
-
-/// Uses the link up and opens a cookie session.
-pub(crate) async fn use_owner_link(app: &App, token: &str) -> Result<OpenedSession, ApiError> {
+/// Uses the link up and opens a cookie session, whose cookie it returns.
+pub(crate) async fn use_owner_link(app: &App, token: &str) -> Result<Secret<String>, ApiError> {
     let mac = &path_mac(app, token)?;
-    let cookie = make_token(TokenKind::BrowserSession, &door::make_secret()?);
-    // EXPOSE: to the MAC, the only form that is stored.
-    let session = &cookie.with(|cookie| stored(&app.token_key().mac(TokenKind::BrowserSession, cookie)));
+    let cookie = make_fresh(app.token_key(), TokenKind::BrowserSession)?;
+    let session = &cookie.stored;
     let now_ms = app.now_ms();
     app.store()
         .run("use_owner_link", |mut tx| async move {
@@ -81,7 +70,7 @@ pub(crate) async fn use_owner_link(app: &App, token: &str) -> Result<OpenedSessi
             Ok::<_, ApiError>(tx.commit_with(used.entry(log(), Actor::Browser(user_id), now_ms), ()).await?)
         })
         .await?;
-    Ok(OpenedSession { cookie })
+    Ok(cookie.text)
 }
 
 /// Ends a cookie session. Ending one that is over changes nothing.
@@ -103,9 +92,16 @@ pub(crate) fn cookie_mac(app: &App, cookie: &str) -> Option<TokenMac> {
 }
 
 fn path_mac(app: &App, token: &str) -> Result<store::TokenMac, ApiError> {
-    if is_token(TokenKind::OwnerLink, token) { Ok(stored(&app.token_key().mac(TokenKind::OwnerLink, token))) } else { Err(over()) }
+    if is_token(TokenKind::OwnerLink, token) {
+        Ok(stored(&app.token_key().mac(TokenKind::OwnerLink, token)))
+    } else {
+        Err(over())
+    }
 }
 
 fn over() -> ApiError {
-    ApiError::new(Code::NotFound, "this link is over: it works once and for fifteen minutes; `collie-broker admin owner-link` makes another")
+    ApiError::new(
+        Code::NotFound,
+        "this link is over: it works once and for fifteen minutes; `collie-broker admin owner-link` makes another",
+    )
 }

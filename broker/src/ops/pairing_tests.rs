@@ -9,7 +9,11 @@ async fn a_device_is_bound_by_code_and_fingerprint_and_signs_from_then_on() {
     let browser = world.sign_in().await;
     let waiting = world.start_pairing(1, "[\"refresh\"]").await;
     let pending = world.poll(&waiting).await;
-    assert_eq!((pending.status, pending.str("error").as_str()), (428, "authorization_pending"), "the public client's exact word");
+    assert_eq!(
+        (pending.status, pending.str("error").as_str()),
+        (428, "authorization_pending"),
+        "the public client's exact word"
+    );
 
     let page = world.submit(&browser, "/pair", &[("user_code", &waiting.user_code)]).await;
     let fingerprint = waiting.key.public_key().fingerprint();
@@ -47,7 +51,11 @@ async fn the_sixth_wrong_code_locks_even_the_right_one_until_the_time_has_passed
     for left in (0..limits::PAIRING_TRIES_MAX).rev() {
         let wrong = world.submit(&browser, "/pair", &[("user_code", "0000-0000")]).await;
         assert_eq!(wrong.status, 410);
-        assert!(wrong.text().contains("left") && (left != 1 || wrong.text().contains("1 try is left")), "{}", wrong.text());
+        assert!(
+            wrong.text().contains("left") && (left != 1 || wrong.text().contains("1 try is left")),
+            "{}",
+            wrong.text()
+        );
     }
     let locked = world.submit(&browser, "/pair", &[("user_code", &waiting.user_code)]).await;
     assert_eq!(locked.status, Code::PairingTries.http_status());
@@ -55,7 +63,11 @@ async fn the_sixth_wrong_code_locks_even_the_right_one_until_the_time_has_passed
     assert_eq!(world.poll(&waiting).await.status, 428, "nothing was bound");
 
     let other = world.sign_in().await;
-    assert_eq!(world.submit(&other, "/pair", &[("user_code", &waiting.user_code)]).await.status, 200, "each session is counted apart");
+    assert_eq!(
+        world.submit(&other, "/pair", &[("user_code", &waiting.user_code)]).await.status,
+        200,
+        "each session is counted apart"
+    );
     world.clock.advance_s(limits::PAIRING_TTL_S);
     let fresh = world.start_pairing(2, "[\"refresh\"]").await;
     assert_eq!(world.submit(&browser, "/pair", &[("user_code", &fresh.user_code)]).await.status, 200);
@@ -86,7 +98,11 @@ async fn a_code_is_claimed_once_and_its_answer_can_be_fetched_again_for_two_minu
     let again = world.poll(&waiting).await;
     assert_eq!(again.str("device_id"), first.str("device_id"), "the lost answer, not a second device");
     assert_eq!(again.str("refresh_token"), first.str("refresh_token"));
-    assert_ne!(again.str("access_token"), first.str("access_token"), "no token is stored, so the access token is another one");
+    assert_ne!(
+        again.str("access_token"),
+        first.str("access_token"),
+        "no token is stored, so the access token is another one"
+    );
     world.clock.advance_s(1);
     assert_eq!(world.poll(&waiting).await.code(), "pairing.expired");
     assert_eq!(world.approve(&browser, &waiting).await.status, 410, "a second approval finds nothing");
@@ -139,7 +155,8 @@ async fn another_fingerprint_than_the_waiting_one_binds_nothing() {
     let browser = world.sign_in().await;
     let waiting = world.start_pairing(1, "[\"refresh\"]").await;
     let shown = key(2).public_key().fingerprint();
-    let reply = world.submit(&browser, "/pair/approve", &[("user_code", &waiting.user_code), ("fingerprint", &shown)]).await;
+    let reply =
+        world.submit(&browser, "/pair/approve", &[("user_code", &waiting.user_code), ("fingerprint", &shown)]).await;
     assert_eq!(reply.status, 409);
     assert_eq!(world.poll(&waiting).await.status, 428);
 }
@@ -150,7 +167,9 @@ async fn a_refused_device_learns_it() {
     let browser = world.sign_in().await;
     let waiting = world.start_pairing(1, "[\"refresh\"]").await;
     let fingerprint = waiting.key.public_key().fingerprint();
-    let refused = world.submit(&browser, "/pair/refuse", &[("user_code", &waiting.user_code), ("fingerprint", &fingerprint)]).await;
+    let refused = world
+        .submit(&browser, "/pair/refuse", &[("user_code", &waiting.user_code), ("fingerprint", &fingerprint)])
+        .await;
     assert_eq!(refused.status, 200);
     assert_eq!(world.poll(&waiting).await.code(), "pairing.refused");
     assert_eq!(world.approve(&browser, &waiting).await.status, 410);
@@ -161,9 +180,17 @@ async fn a_bound_device_binds_another_one_and_the_same_key_only_once() {
     let world = World::start().await;
     let device = world.pair(1, "[\"refresh\"]").await;
     let waiting = world.start_pairing(2, "[\"refresh\"]").await;
-    let pending = world.call(&device, "POST", "/v1/devices/pending", &format!("{{\"user_code\":\"{}\"}}", waiting.user_code.to_lowercase())).await;
+    let pending = world
+        .call(
+            &device,
+            "POST",
+            "/v1/devices/pending",
+            &format!("{{\"user_code\":\"{}\"}}", waiting.user_code.to_lowercase()),
+        )
+        .await;
     assert_eq!(pending.str("fingerprint"), waiting.key.public_key().fingerprint());
-    let body = format!("{{\"fingerprint\":\"{}\",\"user_code\":\"{}\"}}", pending.str("fingerprint"), waiting.user_code);
+    let body =
+        format!("{{\"fingerprint\":\"{}\",\"user_code\":\"{}\"}}", pending.str("fingerprint"), waiting.user_code);
     assert_eq!(world.call(&device, "POST", "/v1/devices/approve", &body).await.status, 200);
     assert_eq!(world.poll(&waiting).await.status, 200);
 
@@ -190,7 +217,8 @@ async fn what_is_no_key_no_name_or_no_challenge_is_not_registered() {
         ("device_name", "\\u0007", challenge.as_str(), good_key.as_str()),
         ("device_name", long_name.as_str(), challenge.as_str(), good_key.as_str()),
     ] {
-        let body = format!("{{\"challenge\":\"{challenge}\",\"device_name\":\"{name}\",\"public_key\":\"{public_key}\"}}");
+        let body =
+            format!("{{\"challenge\":\"{challenge}\",\"device_name\":\"{name}\",\"public_key\":\"{public_key}\"}}");
         let reply = world.post("/v1/devices/start", &body).await;
         assert_eq!((reply.code().as_str(), reply.str("field").as_str()), ("request.field", field), "{body}");
     }

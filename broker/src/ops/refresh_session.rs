@@ -2,7 +2,7 @@
 
 use super::{
     find_session::{self, device_key},
-    issue_tokens::{Life, make_access, tokens},
+    issue_tokens::{Life, make_fresh, tokens},
     note_seen::spend_nonce,
 };
 use crate::{
@@ -14,7 +14,7 @@ use contract::{
     audit::{Actor, AuditLog},
     session::{RefreshTokens, Tokens},
 };
-use sign::token::RefreshClaim;
+use sign::token::{RefreshClaim, TokenKind};
 use store::{Committed, EndReason, Refreshed, Session, Standing, Tx, Upkeep};
 
 /// How the token was received.
@@ -34,7 +34,7 @@ pub(crate) async fn refresh_session(app: &App, request: &RefreshTokens, claimed:
     check_standing(&session, app.now_ms())?;
     spend_nonce(app, &session.device.id, &verified).await?;
 
-    let (access, now_ms) = (make_access(app)?, app.now_ms());
+    let (access, now_ms) = (make_fresh(app.token_key(), TokenKind::Access)?, app.now_ms());
     let stored = &access.stored;
     let outcome = app.store().run("refresh_session", |tx| present(tx, claim, stored, now_ms)).await?;
     match outcome {
@@ -43,7 +43,12 @@ pub(crate) async fn refresh_session(app: &App, request: &RefreshTokens, claimed:
     }
 }
 
-async fn present(mut tx: Tx, claim: &RefreshClaim, access: &store::TokenMac, now_ms: i64) -> Result<Committed<Outcome>, ApiError> {
+async fn present(
+    mut tx: Tx,
+    claim: &RefreshClaim,
+    access: &store::TokenMac,
+    now_ms: i64,
+) -> Result<Committed<Outcome>, ApiError> {
     let session = tx.find_family(&claim.family).await?.ok_or_else(find_session::unknown)?;
     check_standing(&session, now_ms)?;
     let life = Life::of(session.session_class, session.device.created_at_ms, now_ms);
@@ -65,7 +70,8 @@ async fn present(mut tx: Tx, claim: &RefreshClaim, access: &store::TokenMac, now
                 presented: claim.n,
                 current: issued,
             };
-            let entry = event.entry(AuditLog::Workspace(session.workspace_id), Actor::Device(session.device.id), now_ms);
+            let entry =
+                event.entry(AuditLog::Workspace(session.workspace_id), Actor::Device(session.device.id), now_ms);
             Ok(tx.commit_with(entry, Outcome::Reused).await?)
         }
     }

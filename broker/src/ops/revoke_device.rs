@@ -4,11 +4,7 @@ use crate::{
     app::App,
     http::{caller::Caller, error::ApiError},
 };
-use contract::{
-    AuditEvent,
-    audit::AuditLog,
-    ids::DeviceId,
-};
+use contract::{AuditEvent, audit::AuditLog, ids::DeviceId};
 use store::Revocation;
 
 /// Revokes the device. Another person's device is not there.
@@ -19,7 +15,11 @@ pub(crate) async fn revoke_device(app: &App, caller: &Caller, device_id: &Device
             match tx.revoke_device(&caller.user_id, device_id, now_ms).await? {
                 Revocation::Before => Ok::<_, ApiError>(tx.commit_unchanged(())?),
                 Revocation::Now { families } => {
-                    let event = AuditEvent::DeviceRevoked { device_id: device_id.clone(), user_id: caller.user_id.clone(), families };
+                    let event = AuditEvent::DeviceRevoked {
+                        device_id: device_id.clone(),
+                        user_id: caller.user_id.clone(),
+                        families,
+                    };
                     let entry = event.entry(AuditLog::Workspace(caller.workspace_id.clone()), caller.actor(), now_ms);
                     Ok(tx.commit_with(entry, ()).await?)
                 }

@@ -44,7 +44,8 @@ async fn a_used_refresh_token_ends_the_family_and_flags_the_device() {
     assert_eq!(works(&world, &device, &third.str("access_token")).await, 401, "also the newest token");
     assert_eq!(world.refresh(&device.key, &third.str("refresh_token")).await.code(), "session.revoked");
 
-    let (log, user_id) = (&AuditLog::Workspace(WorkspaceId::parse(&device.workspace_id).expect("id")), &owner(&world).await);
+    let (log, user_id) =
+        (&AuditLog::Workspace(WorkspaceId::parse(&device.workspace_id).expect("id")), &owner(&world).await);
     let device_id = &DeviceId::parse(&device.device_id).expect("id");
     let (events, row) = world
         .service
@@ -55,7 +56,11 @@ async fn a_used_refresh_token_ends_the_family_and_flags_the_device() {
         })
         .await
         .expect("read");
-    assert!(events.iter().any(|record| matches!(record.event, AuditEvent::SessionFamilyRevoked { presented: 1, current: 3, .. })));
+    assert!(
+        events
+            .iter()
+            .any(|record| matches!(record.event, AuditEvent::SessionFamilyRevoked { presented: 1, current: 3, .. }))
+    );
     assert!(row.expect("the device").flagged_at_ms.is_some());
 }
 
@@ -123,7 +128,8 @@ async fn a_revoked_device_is_out_at_once_and_revoking_again_changes_nothing() {
     assert_eq!(world.call(&one, "POST", "/v1/devices/revoke", &body).await.status, 200, "idempotent");
     let listed = world.call(&one, "GET", "/v1/devices", "").await.json();
     let rows = listed.find("devices").and_then(contract::Json::as_array).expect("rows");
-    let revoked: Vec<_> = rows.iter().map(|row| (row.find_str("id") == Some(&two.device_id), row.find("revoked_at").is_some())).collect();
+    let revoked: Vec<_> =
+        rows.iter().map(|row| (row.find_str("id") == Some(&two.device_id), row.find("revoked_at").is_some())).collect();
     assert_eq!(revoked.len(), 2);
     assert!(revoked.iter().all(|(is_two, is_revoked)| is_two == is_revoked));
     let own = format!("{{\"device_id\":\"{}\"}}", one.device_id);
@@ -141,11 +147,20 @@ async fn another_workspace_is_selected_by_its_members_alone_and_the_old_session_
     make_user(&world, &stranger).await;
     make_workspace(&world, &other, &stranger).await;
 
-    let absent = world.call(&device, "POST", "/v1/workspaces/select", &format!("{{\"workspace_id\":\"{}\"}}", WorkspaceId::from_random([1; 16]))).await;
-    let foreign = world.call(&device, "POST", "/v1/workspaces/select", &format!("{{\"workspace_id\":\"{other}\"}}")).await;
+    let absent = world
+        .call(
+            &device,
+            "POST",
+            "/v1/workspaces/select",
+            &format!("{{\"workspace_id\":\"{}\"}}", WorkspaceId::from_random([1; 16])),
+        )
+        .await;
+    let foreign =
+        world.call(&device, "POST", "/v1/workspaces/select", &format!("{{\"workspace_id\":\"{other}\"}}")).await;
     assert_eq!((foreign.status, foreign.text()), (404, absent.text()), "not yours and not there are one answer");
 
-    let selected = world.call(&device, "POST", "/v1/workspaces/select", &format!("{{\"workspace_id\":\"{mine}\"}}")).await;
+    let selected =
+        world.call(&device, "POST", "/v1/workspaces/select", &format!("{{\"workspace_id\":\"{mine}\"}}")).await;
     assert_eq!(selected.str("workspace_id"), mine.as_str());
     let there = TestDevice { access: selected.str("access_token"), ..device };
     assert_eq!(world.call(&there, "GET", "/v1/whoami", "").await.str("workspace_id"), mine.as_str());
@@ -190,7 +205,11 @@ async fn make_user(world: &World, id: &UserId) {
 }
 
 async fn make_workspace(world: &World, id: &WorkspaceId, owner_id: &UserId) {
-    let event = AuditEvent::WorkspaceCreated { workspace_id: id.clone(), workspace_kind: WorkspaceKind::Team, user_id: owner_id.clone() };
+    let event = AuditEvent::WorkspaceCreated {
+        workspace_id: id.clone(),
+        workspace_kind: WorkspaceKind::Team,
+        user_id: owner_id.clone(),
+    };
     let entry = &event.entry(AuditLog::Workspace(id.clone()), Actor::Operator, 0);
     let made: Result<(), StoreError> = world
         .service

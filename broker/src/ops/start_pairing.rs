@@ -1,11 +1,10 @@
 //! A device asks to be paired: it gets a code to poll with and a code for the person. Nothing about it is believed yet.
 
-use super::find_session::stored;
-use crate::{
-    app::App,
-    door,
-    http::error::ApiError,
+use super::{
+    find_session::stored,
+    issue_tokens::{FreshToken, make_fresh},
 };
+use crate::{app::App, door, http::error::ApiError};
 use contract::{
     AuditEvent, Code, Digest,
     audit::{Actor, AuditLog},
@@ -16,7 +15,7 @@ use contract::{
 };
 use sign::{
     PublicKey,
-    token::{TokenKind, UserCode, make_token},
+    token::{TokenKind, UserCode},
 };
 use store::{NewPairing, StoreError};
 
@@ -30,7 +29,8 @@ const ATTEMPTS_MAX: u32 = 3;
 /// Registers a waiting pairing.
 pub(crate) async fn start_pairing(app: &App, request: &StartPairing) -> Result<PairingStarted, ApiError> {
     let device_name = check_name(&request.device_name)?;
-    let key = PublicKey::parse(&request.public_key).map_err(|error| ApiError::field("public_key", &error.to_string()))?;
+    let key =
+        PublicKey::parse(&request.public_key).map_err(|error| ApiError::field("public_key", &error.to_string()))?;
     if b64u::decode_array::<32>(&request.challenge).is_err() {
         return Err(ApiError::field("challenge", "the url-safe base64 of a SHA-256 was expected"));
     }
@@ -69,7 +69,7 @@ async fn insert(app: &App, request: &StartPairing, new: New<'_>) -> Result<(), S
         .run("start_pairing", |mut tx| async move {
             let row = NewPairing {
                 id: &new.codes.pairing_id,
-                device_code: &new.codes.device_code_stored,
+                device_code: &new.codes.device_code.stored,
                 user_code: &new.codes.user_code_stored,
                 challenge: &request.challenge,
                 public_key: new.key.as_bytes(),
@@ -86,7 +86,7 @@ async fn insert(app: &App, request: &StartPairing, new: New<'_>) -> Result<(), S
 fn answer(app: &App, codes: &Codes) -> PairingStarted {
     PairingStarted {
         // EXPOSE: to the device that asked, in the one answer that issues it.
-        device_code: codes.device_code.with(String::clone),
+        device_code: codes.device_code.text.with(String::clone),
         user_code: codes.user_code.to_string(),
         verification_uri: format!("{}/pair", app.origin()),
         expires_in: limits::PAIRING_TTL_S,
@@ -96,20 +96,16 @@ fn answer(app: &App, codes: &Codes) -> PairingStarted {
 
 struct Codes {
     pairing_id: PairingId,
-    device_code: sign::Secret<String>,
-    device_code_stored: store::TokenMac,
+    device_code: FreshToken,
     user_code: UserCode,
     user_code_stored: store::TokenMac,
 }
 
 fn make_codes(app: &App) -> Result<Codes, door::RandomError> {
-    let device_code = make_token(TokenKind::DeviceCode, &door::make_secret()?);
     let user_code = UserCode::from_random(door::make_random()?);
     Ok(Codes {
         pairing_id: PairingId::from_random(door::make_random()?),
-        // EXPOSE: to the MAC, the only form that is stored.
-        device_code_stored: device_code.with(|code| stored(&app.token_key().mac(TokenKind::DeviceCode, code))),
-        device_code,
+        device_code: make_fresh(app.token_key(), TokenKind::DeviceCode)?,
         user_code_stored: stored(&app.token_key().mac_user_code(&user_code)),
         user_code,
     })
@@ -120,7 +116,10 @@ fn check_name(name: &str) -> Result<String, ApiError> {
     let length = name.chars().count();
     let printable = text::without_controls(name).trim().to_owned();
     if length > limits::DEVICE_NAME_CHARS_MAX || printable.is_empty() {
-        return Err(ApiError::field("device_name", &format!("1 to {} characters were expected", limits::DEVICE_NAME_CHARS_MAX)));
+        return Err(ApiError::field(
+            "device_name",
+            &format!("1 to {} characters were expected", limits::DEVICE_NAME_CHARS_MAX),
+        ));
     }
     Ok(printable)
 }

@@ -13,7 +13,8 @@ pub(crate) async fn who_am_i(app: &App, caller: Caller) -> Result<WhoAmI, ApiErr
         .store()
         .read("who_am_i", |mut tx| async move {
             let user = tx.find_user(&who.user_id).await?.ok_or_else(|| ApiError::not_found("user"))?;
-            let device = tx.find_device(&who.user_id, &who.device_id).await?.ok_or_else(|| ApiError::not_found("device"))?;
+            let device =
+                tx.find_device(&who.user_id, &who.device_id).await?.ok_or_else(|| ApiError::not_found("device"))?;
             Ok::<_, ApiError>((user, device))
         })
         .await?;

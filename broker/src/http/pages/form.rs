@@ -5,7 +5,10 @@ use crate::{
     app::App,
     http::{body::RawBody, error::ApiError},
 };
-use axum::{body::Body, extract::{FromRequest, FromRequestParts as _}};
+use axum::{
+    body::Body,
+    extract::{FromRequest, FromRequestParts as _},
+};
 use contract::Code;
 use http::{Request, header::CONTENT_TYPE};
 use sign::Secret;
@@ -32,7 +35,10 @@ impl FromRequest<App> for PostedForm {
         let (mut parts, _) = request.into_parts();
         check_same_origin(&parts.headers, app)?;
         let person = Person::from_request_parts(&mut parts, app).await?;
-        let form_type = parts.headers.get(CONTENT_TYPE).is_some_and(|value| value.as_bytes().starts_with(b"application/x-www-form-urlencoded"));
+        let form_type = parts
+            .headers
+            .get(CONTENT_TYPE)
+            .is_some_and(|value| value.as_bytes().starts_with(b"application/x-www-form-urlencoded"));
         if !form_type {
             return Err(ApiError::new(Code::MediaType, "a form was expected").into());
         }
@@ -40,7 +46,9 @@ impl FromRequest<App> for PostedForm {
         let fields = parse(&body)?;
         let stated = Secret::new(fields.get("form_token").cloned().unwrap_or_default());
         if !stated.is_same(&Secret::new(person.form_token().to_owned())) {
-            return Err(ApiError::new(Code::RoleForbidden, "this form is of another session; open the page again").into());
+            return Err(
+                ApiError::new(Code::RoleForbidden, "this form is of another session; open the page again").into()
+            );
         }
         Ok(Self { person, fields })
     }
