@@ -5,6 +5,7 @@ mod clock;
 mod database;
 mod device;
 pub mod raw;
+pub mod sealing;
 
 pub use browser::Browser;
 pub use clock::TestClock;

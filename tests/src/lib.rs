@@ -2,6 +2,7 @@
 
 pub mod browser;
 pub mod canary;
+pub mod demo;
 pub mod evidence;
 pub mod harness;
 pub mod plain_http;

@@ -7,7 +7,7 @@ mod lab;
 mod service;
 
 pub use binaries::{BIN_DIR, Binaries};
-pub use child::{Finished, Running, Seen};
+pub use child::{Finished, Running, Seen, end_all};
 pub use device::{Device, Pairing, approve_in, line};
 pub use lab::Lab;
 pub use service::{Database, Service, ServiceOptions};

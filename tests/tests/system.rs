@@ -2,3 +2,5 @@
 
 #[path = "system/evidence.rs"]
 mod evidence;
+#[path = "system/smoke.rs"]
+mod smoke;

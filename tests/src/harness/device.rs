@@ -167,6 +167,25 @@ impl Device {
         self.request("POST", target, Some(&body.canonical())).send(&self.authority).await
     }
 
+    /// The same device with a session in another workspace.
+    pub async fn select(&self, workspace_id: &str) -> Self {
+        let answer = self.post("/v1/workspaces/select", &Json::from_members([("workspace_id", workspace_id.into())])).await;
+        let body = answer.expect_ok();
+        let text = |name: &str| body.find_str(name).expect(name).to_owned();
+        // EXPOSE: to the same device's second session.
+        let seed = self.key.expose_seed_for_key_file().with(|seed| *seed);
+        Self {
+            authority: self.authority.clone(),
+            wire_key: public_client::DeviceKey::from_seed(&seed),
+            key: sign::DeviceKey::from_seed(&Secret::new(seed)),
+            user_id: self.user_id.clone(),
+            workspace_id: workspace_id.parse().expect("an id"),
+            device_id: self.device_id.clone(),
+            access_token: text("access_token"),
+            refresh_token: text("refresh_token"),
+        }
+    }
+
     /// POST of a typed body.
     pub async fn post_typed<T: serde::Serialize>(&self, target: &str, body: &T) -> Answer {
         self.post(target, &cjson::to_json(body).expect("JSON")).await

@@ -76,7 +76,7 @@ impl Running {
         let program = Path::new(command.get_program()).file_name().unwrap_or_default().to_string_lossy().into_owned();
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let failed = |error: std::io::Error| Trouble::new(format!("`{program}` did not start: {error}"), "look at its folder");
-        let mut child = command.spawn().map_err(failed)?;
+        let mut child = live::spawn(command).map_err(failed)?;
         // Read before anything is written to it, so that a secret on the command line cannot hide behind a quick end.
         let seen = look(&program, child.id());
         let (out, err) = (Pipe::collect(child.stdout.take()), Pipe::collect(child.stderr.take()));
@@ -121,12 +121,6 @@ impl Running {
         self.err.wait_for(find)
     }
 
-    /// Waits for a moment or for the next line of standard error, whichever is first. Says whether the process still runs.
-    pub(crate) fn wait_a_little(&mut self) -> bool {
-        self.err.wait_change(Duration::from_millis(10));
-        matches!(self.child.try_wait(), Ok(None))
-    }
-
     /// Waits until the process ends by itself.
     pub fn finish(mut self) -> Result<Finished, Trouble> {
         if !(self.out.wait_end(WAIT_MAX) && self.err.wait_end(WAIT_MAX)) {
@@ -156,6 +150,47 @@ impl Drop for Running {
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
+        live::forget(self.child.id());
+    }
+}
+
+/// Ends every process that runs, and starts none any more: for a driver that is told to end.
+pub fn end_all() {
+    for process in live::close() {
+        send("KILL", process);
+    }
+}
+
+/// The processes that run, for the one moment in which all of them have to end.
+mod live {
+    use std::collections::BTreeSet;
+    use std::io;
+    use std::process::{Child, Command};
+    use std::sync::{Mutex, MutexGuard, PoisonError};
+
+    /// `None` once the driver ends.
+    static LIVE: Mutex<Option<BTreeSet<u32>>> = Mutex::new(Some(BTreeSet::new()));
+
+    pub(super) fn spawn(command: &mut Command) -> io::Result<Child> {
+        let mut live = lock();
+        let Some(processes) = live.as_mut() else { return Err(io::Error::other("everything is being ended")) };
+        let child = command.spawn()?;
+        processes.insert(child.id());
+        Ok(child)
+    }
+
+    pub(super) fn forget(process: u32) {
+        if let Some(processes) = lock().as_mut() {
+            processes.remove(&process);
+        }
+    }
+
+    pub(super) fn close() -> BTreeSet<u32> {
+        lock().take().unwrap_or_default()
+    }
+
+    fn lock() -> MutexGuard<'static, Option<BTreeSet<u32>>> {
+        LIVE.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -228,12 +263,6 @@ impl Pipe {
     fn wait_end(&self, at_most: Duration) -> bool {
         let waited = self.0.1.wait_timeout_while(lock(&self.0.0), at_most, |now| !now.ended);
         !waited.unwrap_or_else(PoisonError::into_inner).1.timed_out()
-    }
-
-    fn wait_change(&self, at_most: Duration) {
-        let collected = lock(&self.0.0);
-        let length = collected.bytes.len();
-        let _ = self.0.1.wait_timeout_while(collected, at_most, |now| now.bytes.len() == length);
     }
 }
 

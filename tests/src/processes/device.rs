@@ -114,7 +114,7 @@ impl Device {
         command.env("HOME", self.folder.join("home")).env("TMPDIR", self.folder.join("tmp"));
         command.env("COLLIE_STATE_DIR", self.state_dir());
         if self.loopback {
-            command.env("COLLIE_DEV_ALLOW_LOOPBACK", "1");
+            command.env("COLLIE_DEVELOPMENT_ALLOW_LOOPBACK", "1");
         }
         Running::start(&mut command, stdin)
     }

@@ -19,6 +19,11 @@ impl Lab {
         Self::start(binaries, &[], b"")
     }
 
+    /// Starts a lab with its six plain tools, that asks for this bearer token.
+    pub fn start_plain(binaries: &Binaries, token: &str) -> Result<Self, Trouble> {
+        Self::start(binaries, &["--bearer-stdin", "--switches", "{\"odd_tools\":false}"], format!("{token}\n").as_bytes())
+    }
+
     /// Starts a lab that asks for this bearer token.
     pub fn start_with_bearer(binaries: &Binaries, token: &str) -> Result<Self, Trouble> {
         Self::start(binaries, &["--bearer-stdin"], format!("{token}\n").as_bytes())

@@ -45,27 +45,20 @@ pub struct Service {
     origin: String,
 }
 
-const READY_FILE: &str = "ready.json";
-
 impl Service {
     /// Starts a service and waits until it answers.
     pub fn start(binaries: &Binaries, options: ServiceOptions) -> Result<Self, Trouble> {
         let folder = &options.state_dir;
         let unusable = |error: std::io::Error| Trouble::new(format!("cannot use {}: {error}", folder.display()), "look at its permissions");
         std::fs::create_dir_all(folder).map_err(unusable)?;
-        let ready_file = folder.join(READY_FILE);
-        match std::fs::remove_file(&ready_file) {
-            Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(unusable(error)),
-            Ok(()) | Err(_) => {}
-        }
         let mut command = Command::new(binaries.program("collie-broker"));
         command.env_clear().env("HOME", folder).args(["--listen", &options.listen, "--log", options.log]);
-        command.arg("--state-dir").arg(folder).arg("--ready-file").arg(&ready_file);
+        command.arg("--state-dir").arg(folder);
         if let Database::Postgres(url) = &options.database {
             command.env("COLLIE_BROKER_DATABASE", url);
         }
-        let mut process = Running::start(&mut command, b"")?;
-        let ready = wait_ready(&mut process, &ready_file)?;
+        let process = Running::start(&mut command, b"")?;
+        let ready = wait_ready(&process)?;
         let origin = ready.get("origin").and_then(Value::as_str).unwrap_or_default().to_owned();
         Ok(Self { process, options, origin })
     }
@@ -148,19 +141,11 @@ impl Service {
 /// Where the service leaves the owner link when its standard error is no terminal.
 const OWNER_LINK_FILE: &str = "owner-link";
 
-/// Waits until the service has written its ready file, which it does once it answers.
-fn wait_ready(process: &mut Running, ready_file: &Path) -> Result<Value, Trouble> {
-    for _ in 0..READY_LOOKS_MAX {
-        if let Some(ready) = std::fs::read(ready_file).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok()) {
-            return Ok(ready);
-        }
-        if !process.wait_a_little() {
-            break;
-        }
-    }
-    let said = String::from_utf8_lossy(&process.err_so_far()).trim().to_owned();
-    Err(Trouble::new(format!("collie-broker did not get ready; it said: {said}"), "run `collie-broker` by hand and look"))
+/// Waits for the line that the service prints once it answers.
+fn wait_ready(process: &Running) -> Result<Value, Trouble> {
+    let line = process.wait_out(|text| text.split_once('\n').map(|(line, _)| line.to_owned()));
+    line.and_then(|line| serde_json::from_str(&line).ok()).ok_or_else(|| {
+        let said = String::from_utf8_lossy(&process.err_so_far()).trim().to_owned();
+        Trouble::new(format!("collie-broker did not get ready; it said: {said}"), "run `collie-broker` by hand and look")
+    })
 }
-
-/// Looks at the ready file, at most 10 ms apart.
-const READY_LOOKS_MAX: usize = 3_000;
