@@ -152,7 +152,9 @@ fn refuse(error: &clap::Error, arguments: &[OsString]) -> Invocation {
 fn usage_error(text: &str) -> CliError {
     let sentence = text.split("\n\n").next().unwrap_or_default().trim_start_matches("error: ");
     let sentence = sentence.split_whitespace().collect::<Vec<_>>().join(" ");
+    // clap repeats flags that came from the environment.
     let usage = text.lines().find_map(|line| line.strip_prefix("Usage: "));
+    let usage = usage.map(|usage| usage.replace(" --state-dir <DIR>", "").replace(" --server <URL>", ""));
     let hint = usage.map_or_else(|| "run `collie online --help`".to_owned(), |usage| format!("usage: {usage}; more with `--help`"));
     CliError::usage(sentence).hint(hint)
 }

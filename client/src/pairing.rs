@@ -12,6 +12,8 @@ use std::ops::RangeInclusive;
 /// How the new device presents itself.
 #[derive(Debug, Clone, Copy)]
 pub struct NewDevice<'a> {
+    /// The service's URL.
+    pub base: &'a str,
     /// What it calls itself.
     pub name: &'a str,
     /// Its key.

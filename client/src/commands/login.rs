@@ -39,19 +39,17 @@ pub struct Args {
 
 /// Runs `login`.
 pub async fn run(app: &App, args: &Args) -> Result<Outcome, CliError> {
-    let base = app.find_base()?.ok_or_else(|| {
-        CliError::usage("which service?").hint("pass `--server <url>`, for example http://127.0.0.1:7420 on this machine or https://collie.example")
-    })?;
+    let base = find_base(app)?;
     let folder = app.state.service(&base);
     let before = folder.find_profile()?;
-    let fingerprint = said_fingerprint(args, before.as_ref())?;
+    let fingerprint = said_fingerprint(args, before.as_ref(), folder.find_pairing()?.as_ref())?;
     let way = Way::new(app, &base, &fingerprint)?;
     let lock = folder.lock_login()?;
     let pairing = match resumable(app, args, &folder, &fingerprint)? {
         Some(pairing) => pairing,
         None => match before.as_ref().filter(|profile| profile.standing == Standing::Connected && !args.replace) {
             Some(profile) => return repeat(app, args, profile, &fingerprint),
-            None => start(app, args, &way, &folder, &fingerprint).await?,
+            None => start(app, args, &way, &base, &fingerprint).await?,
         },
     };
     show(app, args, &base, &pairing)?;
@@ -71,15 +69,27 @@ pub async fn run(app: &App, args: &Args) -> Result<Outcome, CliError> {
     Ok(outcome)
 }
 
-/// The pin for this login: what was said, else what was pinned before.
-fn said_fingerprint(args: &Args, before: Option<&Profile>) -> Result<String, CliError> {
-    match (&args.server_fingerprint, before) {
-        (Some(said), _) => match trust(said)? {
-            egress::Trust::Pinned(fingerprint) => Ok(fingerprint.to_string()),
-            egress::Trust::Roots => Err(CliError::usage("the fingerprint is empty")),
-        },
-        (None, Some(profile)) => Ok(profile.server_fingerprint.clone()),
-        (None, None) => Ok(String::new()),
+/// The service that is meant: what was said, the one of a login that waits, or the one signed in to last.
+fn find_base(app: &App) -> Result<String, CliError> {
+    let waiting = || Ok::<_, CliError>(app.state.find_waiting()?.filter(|pairing| pairing.expires_at > app.door.now_s()));
+    let base = match &app.global.server {
+        Some(said) => Some(normal_base(said)?),
+        None => waiting()?.map(|pairing| pairing.base).or(app.find_base()?),
+    };
+    base.ok_or_else(|| {
+        CliError::usage("which service?").hint("pass `--server <url>`, for example http://127.0.0.1:7420 on this machine or https://collie.example")
+    })
+}
+
+/// The pin for this login: what was said, else that of the login that waits, else what was pinned before.
+fn said_fingerprint(args: &Args, before: Option<&Profile>, waiting: Option<&Pairing>) -> Result<String, CliError> {
+    let Some(said) = &args.server_fingerprint else {
+        let pinned = waiting.map(|pairing| &pairing.server_fingerprint).or(before.map(|profile| &profile.server_fingerprint));
+        return Ok(pinned.cloned().unwrap_or_default());
+    };
+    match trust(said)? {
+        egress::Trust::Pinned(fingerprint) => Ok(fingerprint.to_string()),
+        egress::Trust::Roots => Err(CliError::usage("the fingerprint is empty")),
     }
 }
 
@@ -110,11 +120,12 @@ fn resumable(app: &App, args: &Args, folder: &ServiceDir, fingerprint: &str) -> 
     Ok(None)
 }
 
-async fn start(app: &App, args: &Args, way: &Way, folder: &ServiceDir, fingerprint: &str) -> Result<Pairing, CliError> {
+async fn start(app: &App, args: &Args, way: &Way, base: &str, fingerprint: &str) -> Result<Pairing, CliError> {
+    let folder = app.state.service(base);
     let name = pairing::check_name(&args.device_name.clone().unwrap_or_else(|| default_name(app)))?;
     // A device that is connected anew is a new one, with a key of its own; the connection that is here stays until that is bound.
     let public_key = folder.find_or_make_pairing_key()?.public_key();
-    let device = NewDevice { name: &name, public_key: &public_key, server_fingerprint: fingerprint };
+    let device = NewDevice { base, name: &name, public_key: &public_key, server_fingerprint: fingerprint };
     let pairing = pairing::start(way, app.door, device).await?;
     folder.store_pairing(&pairing)?;
     Ok(pairing)

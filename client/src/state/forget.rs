@@ -7,11 +7,12 @@ use crate::error::CliError;
 
 /// Deletes what a revoked device must not keep, and says what that was.
 pub async fn forget_revoked(folder: &ServiceDir, profile: &Profile, now_s: u64) -> Result<String, CliError> {
-    folder.remove_sessions()?;
-    folder.remove_pairing()?;
+    // The session goes last: until then an interrupted run is told again that it must forget.
     let had_key = folder.remove_sealing_key()?;
-    folder.remove_device_key()?;
     let copies = forget_copy(folder).await?;
+    folder.remove_pairing()?;
+    folder.remove_device_key()?;
+    folder.remove_sessions()?;
     folder.store_profile(&Profile { standing: Standing::Revoked, changed_at: now_s, ..profile.clone() })?;
     let key = if had_key { "the sealing key, " } else { "" };
     Ok(format!("{key}its device key, its session and {copies} sealed connection(s) were deleted here"))

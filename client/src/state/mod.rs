@@ -13,6 +13,7 @@ use crate::door::Door;
 use crate::error::CliError;
 use contract::Digest;
 use files::FileLock;
+use pairing::Pairing;
 use profile::Profile;
 use std::path::{Path, PathBuf};
 
@@ -52,15 +53,28 @@ impl StateDir {
         files::replace(&self.services.join(CURRENT), format!("{base}\n").as_bytes(), self.door.random())
     }
 
+    /// The pairing that was started last and waits, at whatever service.
+    pub fn find_waiting(&self) -> Result<Option<Pairing>, CliError> {
+        let mut waiting = Vec::new();
+        for folder in self.folders() {
+            waiting.extend(folder.find_pairing()?);
+        }
+        Ok(waiting.into_iter().max_by_key(|pairing| pairing.expires_at))
+    }
+
     /// Every service this device has or had to do with.
     pub fn list_profiles(&self) -> Result<Vec<Profile>, CliError> {
-        let Ok(entries) = std::fs::read_dir(&self.services) else { return Ok(Vec::new()) };
         let mut profiles = Vec::new();
-        for entry in entries.flatten().filter(|entry| entry.path().is_dir()) {
-            profiles.extend(ServiceDir { path: entry.path(), door: self.door }.find_profile()?);
+        for folder in self.folders() {
+            profiles.extend(folder.find_profile()?);
         }
         profiles.sort_by(|a, b| a.base.cmp(&b.base));
         Ok(profiles)
+    }
+
+    fn folders(&self) -> impl Iterator<Item = ServiceDir> {
+        let entries = std::fs::read_dir(&self.services).into_iter().flatten().flatten().map(|entry| entry.path());
+        entries.filter(|path| path.is_dir()).map(|path| ServiceDir { path, door: self.door })
     }
 }
 

@@ -10,6 +10,8 @@ use zeroize::Zeroizing;
 
 /// A pairing under way.
 pub struct Pairing {
+    /// The service's URL.
+    pub base: String,
     /// What the device calls itself.
     pub device_name: String,
     /// Fingerprint of the pinned certificate, or empty.
@@ -37,6 +39,7 @@ impl Pairing {
     #[must_use]
     pub fn new(started: PairingStarted, verifier: Secret<String>, device: NewDevice<'_>, now_s: u64) -> Self {
         Self {
+            base: device.base.to_owned(),
             device_name: device.name.to_owned(),
             server_fingerprint: device.server_fingerprint.to_owned(),
             public_key: device.public_key.b64u(),
@@ -55,6 +58,7 @@ impl Pairing {
         let (device_code, verifier) = (self.device_code.with(String::clone), self.verifier.with(String::clone));
         Zeroizing::new(
             Json::from_members([
+                ("base", self.base.as_str().into()),
                 ("device_name", self.device_name.as_str().into()),
                 ("server_fingerprint", self.server_fingerprint.as_str().into()),
                 ("public_key", self.public_key.as_str().into()),
@@ -74,6 +78,7 @@ impl Pairing {
         let text = |name| json.find_str(name).map(str::to_owned);
         let number = |name| json.find(name)?.as_i64().and_then(|value| u64::try_from(value).ok());
         Some(Self {
+            base: text("base")?,
             device_name: text("device_name")?,
             server_fingerprint: text("server_fingerprint")?,
             public_key: text("public_key")?,

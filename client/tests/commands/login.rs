@@ -67,12 +67,14 @@ async fn an_interrupted_login_goes_on_where_it_stopped() {
     assert!(run.stderr.contains("Open http"), "a person reads it on standard error: {run:?}");
     assert_eq!(machine.run(&["status", "--json"]).await.data().find_str("mode"), Some("local"));
     service.world().approved = true;
-    let run = machine.run(&["login", "--json"]).await;
+    let run = machine.run_unnamed(&["login", "--json"]).await;
     assert_eq!(run.exit, 0, "{run:?}");
     assert_eq!(run.data().find_str("user_id"), Some(USER));
+    assert_eq!(machine.run_unnamed(&["whoami"]).await.exit, 0, "and is the service that is meant from now on");
     assert_eq!(service.count("POST /v1/devices/start"), 1, "the pairing was not started again");
     let run = machine.run(&["login"]).await;
     assert!(run.stdout.contains("Nothing changed."), "the pairing is not gone on with twice: {run:?}");
+    assert_eq!(service.count("POST /v1/devices/start"), 1);
 }
 
 #[tokio::test]
@@ -209,4 +211,22 @@ async fn another_account_finds_nothing_of_the_one_before() {
     service.world().user = USER;
     assert_eq!(machine.run(&["login", "--replace"]).await.exit, 0);
     assert!(machine.folder().find_sealing_key().expect("looks").is_some(), "and the first finds its own again");
+}
+
+#[tokio::test]
+async fn the_reference_names_every_command() {
+    let output = tokio::process::Command::new(env!("CARGO_BIN_EXE_collie")).arg("print-help").output().await.expect("runs");
+    let text = String::from_utf8(output.stdout).expect("text");
+    for command in [
+        "status", "login", "logout", "whoami", "devices", "device-revoke", "device-approve", "share-mcp", "connections", "connection-show",
+        "connection-review", "connection-test", "connection-revoke", "invoke", "key-export", "key-import", "doctor",
+    ] {
+        assert!(text.contains(&format!("\n### `collie online {command}`\n")), "{command}");
+    }
+    for word in ["--json", "--state-dir <DIR>", "Environment: `COLLIE_STATE_DIR`", "| 11 | the outcome is uncertain", "`effect.uncertain`"] {
+        assert!(text.contains(word), "{word}");
+    }
+    let help = Machine::new("http://127.0.0.1:9").run(&["login", "--help"]).await;
+    assert_eq!(help.exit, 0);
+    assert!(help.stdout.starts_with("Connects this device to a service\n\nUsage: collie online login"), "{help:?}");
 }

@@ -86,14 +86,23 @@ impl Machine {
         self.run_with(arguments, "").await
     }
 
+    /// Runs `collie online` without naming the service.
+    pub(crate) async fn run_unnamed(&self, arguments: &[&str]) -> Run {
+        self.spawn(arguments, "", &[]).await
+    }
+
     /// Runs `collie online` with a text on standard input.
     pub(crate) async fn run_with(&self, arguments: &[&str], stdin: &str) -> Run {
+        self.spawn(arguments, stdin, &[("COLLIE_ONLINE_URL", &self.server)]).await
+    }
+
+    async fn spawn(&self, arguments: &[&str], stdin: &str, variables: &[(&str, &str)]) -> Run {
         let mut child = Command::new(env!("CARGO_BIN_EXE_collie"))
             .arg("online")
             .args(arguments)
             .env_clear()
             .env("COLLIE_STATE_DIR", self.root.path())
-            .env("COLLIE_ONLINE_URL", &self.server)
+            .envs(variables.iter().copied())
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
