@@ -53,6 +53,9 @@ fn spelled(argument: &Arg) -> String {
 
 fn meaning(argument: &Arg) -> String {
     let mut text = argument.get_help().map(ToString::to_string).unwrap_or_default().replace('|', "\\|").replace('\n', " ");
+    if !text.is_empty() && !text.ends_with('.') {
+        text.push('.');
+    }
     if argument.get_action().takes_values() {
         let words: Vec<_> = argument.get_possible_values().iter().map(|value| format!("`{}`", value.get_name())).collect();
         if !words.is_empty() {
@@ -70,7 +73,8 @@ fn meaning(argument: &Arg) -> String {
 }
 
 fn about(command: &Command) -> String {
-    command.get_about().map(ToString::to_string).unwrap_or_default()
+    // clap takes the last full stop away.
+    command.get_about().map(|about| format!("{}.", about.to_string().trim_end_matches('.'))).unwrap_or_default()
 }
 
 fn exit_codes() -> String {

@@ -236,7 +236,8 @@ fn nothing_opens_where_the_row_contradicts_the_review() {
     let opens = |row: &ConnectionRow, directory: &Directory| open_connection(&key, tenancy, row, &credential, directory).map(|_| ());
     opens(&good, &directory).expect("the true row opens");
 
-    let changes: [(&str, fn(&mut ConnectionRow)); 7] = [
+    type Change = fn(&mut ConnectionRow);
+    let changes: [(&str, Change); 7] = [
         ("id", |row| row.id = ConnectionId::parse("conn_2").expect("an id")),
         ("endpoint", |row| row.endpoint = "https://evil.example/".to_owned()),
         ("profile", |row| row.transport = Profile::CloudProxy),
