@@ -1,6 +1,16 @@
-//! Connections of our own clients: signed reviews land whole or not at all, credentials follow one another, and nobody reaches what is not theirs.
+//! Sharing, reviewing and calling connections, with the real service and the lab in this process: each promise of one call, attacked.
 
-#[path = "connections/isolation.rs"]
-mod isolation;
-#[path = "connections/signed.rs"]
-mod signed;
+#[path = "connections/copies.rs"]
+mod copies;
+#[path = "connections/drift.rs"]
+mod drift;
+#[path = "connections/leaks.rs"]
+mod leaks;
+#[path = "connections/once.rs"]
+mod once;
+#[path = "connections/public.rs"]
+mod public;
+#[path = "connections/scene.rs"]
+mod scene;
+#[path = "connections/share.rs"]
+mod share;

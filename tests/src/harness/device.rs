@@ -44,7 +44,6 @@ impl Answer {
     }
 
     /// The body, after checking that it is no refusal.
-    #[must_use]
     pub fn expect_ok(self) -> Json {
         assert!((200..300).contains(&self.status), "{} {}", self.status, self.body.canonical_string());
         self.body
@@ -169,7 +168,8 @@ impl Device {
 
     /// The same device with a session in another workspace.
     pub async fn select(&self, workspace_id: &str) -> Self {
-        let answer = self.post("/v1/workspaces/select", &Json::from_members([("workspace_id", workspace_id.into())])).await;
+        let answer =
+            self.post("/v1/workspaces/select", &Json::from_members([("workspace_id", workspace_id.into())])).await;
         let body = answer.expect_ok();
         let text = |name: &str| body.find_str(name).expect(name).to_owned();
         // EXPOSE: to the same device's second session.

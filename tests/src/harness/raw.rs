@@ -49,6 +49,16 @@ pub async fn send(authority: &str, bytes: &[u8]) -> RawAnswer {
     read(&answer)
 }
 
+/// As [`send`], but says after the last byte that no more will come: a request that is cut off.
+pub async fn send_and_end(authority: &str, bytes: &[u8]) -> RawAnswer {
+    let mut stream = TcpStream::connect(authority).await.expect("the service listens");
+    let _ = stream.write_all(bytes).await;
+    let _ = stream.shutdown().await;
+    let mut answer = Vec::new();
+    let _ = stream.take(ANSWER_BYTES_MAX).read_to_end(&mut answer).await;
+    read(&answer)
+}
+
 fn read(answer: &[u8]) -> RawAnswer {
     let Some(end) = answer.windows(4).position(|four| four == b"\r\n\r\n") else {
         return RawAnswer { status: 0, headers: Vec::new(), body: answer.to_vec() };

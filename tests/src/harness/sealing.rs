@@ -104,8 +104,7 @@ impl<'a> Sealer<'a> {
     pub fn seal(&self, record: &ReviewRecord, link: VersionLink, token: &str) -> Json {
         let author = Author { usk: &self.usk, device: &self.device.device_id, device_key: &self.device.key };
         let credential = Credential::static_bearer(&Secret::new(token.to_owned())).expect("a token");
-        let random =
-            CredentialRandom::new(Secret::new(random()), SealRandom::new(random()), SealRandom::new(random()));
+        let random = CredentialRandom::new(Secret::new(random()), SealRandom::new(random()), SealRandom::new(random()));
         let sealed = seal_device_direct(author, &self.place(record), link, &credential, random).expect("seals");
         sealed.to_json().expect("JSON")
     }

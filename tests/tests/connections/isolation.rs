@@ -6,7 +6,7 @@ use collie_tests::{
         sealing::{self, Sealer, raw_manifest, record},
     },
     on_both_engines,
-    public_client::{Py, PublicClient, random},
+    public_client::{PublicClient, Py, random},
 };
 use contract::{
     Code, Json, cjson,

@@ -34,7 +34,8 @@ fn row(answer: Json) -> ConnectionRow {
 }
 
 async fn deployment(world: &World) -> contract::ids::DeploymentId {
-    let found: Result<_, store::StoreError> = world.store().read("find", |mut tx| async move { tx.find_deployment().await }).await;
+    let found: Result<_, store::StoreError> =
+        world.store().read("find", |mut tx| async move { tx.find_deployment().await }).await;
     found.expect("reads").expect("there").id
 }
 
