@@ -1,6 +1,10 @@
 //! Raw manifests (2.h): everything a server controls that a model or person will see, canonical and digested from bytes; and its projection into the public client's rows. Decides nothing about effects.
 
-use crate::{Digest, Effect, Json, cjson::JsonError, labels, limits};
+use crate::{
+    Digest, Effect, Json,
+    cjson::{self, JsonError},
+    labels, limits,
+};
 use std::collections::BTreeMap;
 
 /// Why a list of tools is no manifest.
@@ -187,11 +191,11 @@ pub fn propose_action(name: &str) -> &'static str {
         .map_or("external_change", |(action, _)| action)
 }
 
-/// One tool of the public client's rows: `{name, effect, action, description[..1000], input_schema, annotations}`.
+/// One tool of the public client's rows: `{name, effect, action, description[..1000], input_schema, annotations}`, numbers as that client spells them.
 #[must_use]
 pub fn project_v1(name: &str, tool: &Json, effect: Effect, action: &str) -> Json {
     let object =
-        |key: &str| tool.find(key).filter(|value| value.as_object().is_some()).cloned().unwrap_or_else(Json::object);
+        |key: &str| tool.find(key).filter(|value| value.as_object().is_some()).map_or_else(Json::object, cjson::respell_numbers);
     let description: String =
         tool.find_str("description").unwrap_or_default().chars().take(limits::TOOL_DESCRIPTION_V1_CHARS_MAX).collect();
     Json::from_members([

@@ -3,6 +3,7 @@
 mod decode;
 mod parse;
 mod print;
+mod respell;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _, ser::Error as _};
 use serde_json::value::RawValue;
@@ -10,6 +11,7 @@ use std::collections::BTreeMap;
 
 pub use decode::{from_slice, from_slice_lenient, to_canonical, to_json};
 pub use parse::{parse, parse_with_depth};
+pub use respell::respell_numbers;
 
 /// A JSON value whose objects are sorted by Unicode code point and whose numbers are the bytes that arrived.
 #[derive(Debug, Clone, PartialEq, Eq)]
