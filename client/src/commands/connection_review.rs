@@ -53,6 +53,11 @@ pub struct Args {
 
 /// Runs `connection-review`.
 pub async fn run(app: &App, args: &Args) -> Result<Outcome, CliError> {
+    review(app, args, || args.secret.read()).await
+}
+
+/// The same with another credential from somewhere else than standard input, where one is announced.
+pub async fn review(app: &App, args: &Args, read: impl FnOnce() -> Result<Credential, CliError>) -> Result<Outcome, CliError> {
     let service = app.service()?;
     let api = service.api()?;
     let mut db = service.db().await?;
@@ -62,7 +67,7 @@ pub async fn run(app: &App, args: &Args) -> Result<Outcome, CliError> {
     if held.row.status == Status::Revoked {
         return held.check_usable().map(|()| Outcome::new(Json::object()));
     }
-    let stood = Stood::find(&service, &api, &mut db, &held, args).await?;
+    let stood = Stood::find(&service, &api, &mut db, &held, args.secret.is_some().then_some(read)).await?;
     let said = reach::parse_networks(&args.allow_host)?;
     let networks = [db.list_networks(&id).await?, said.clone()].concat();
     let fetched = fetch(app, &held, networks.clone(), &stood.credential).await?;
@@ -114,20 +119,26 @@ impl AnyCredential {
 }
 
 impl Stood {
-    async fn find(service: &Service<'_>, api: &Api, db: &mut Db, held: &Held, args: &Args) -> Result<Self, CliError> {
+    async fn find(
+        service: &Service<'_>,
+        api: &Api,
+        db: &mut Db,
+        held: &Held,
+        read: Option<impl FnOnce() -> Result<Credential, CliError>>,
+    ) -> Result<Self, CliError> {
         let opened = if held.row.credential_version > 0 { Some(endpoint::open_for_review(service, held).await) } else { None };
-        let typed = match (&opened, args.secret.is_some()) {
-            (_, true) => {
+        let typed = match (&opened, read) {
+            (_, Some(read)) => {
                 ready_keys(service, api, held.row.seal_format).await?;
-                Some(args.secret.read()?)
+                Some(read()?)
             }
-            (None, false) => {
+            (None, None) => {
                 return Err(CliError::new(Code::ReviewRequired, format!("`{}` was never sealed", held.row.name)).hint(format!(
                     "finish it: collie online share-mcp '{}' --url {} (with `--bearer-stdin` or `--header NAME` as before)",
                     held.row.name, held.row.endpoint
                 )));
             }
-            (Some(_), false) => None,
+            (Some(_), None) => None,
         };
         let (review, head, credential) = match (opened, typed) {
             (Some(Ok(opened)), Some(typed)) => (opened.review, opened.head, AnyCredential::Typed(typed)),

@@ -8,6 +8,7 @@ use crate::db::copy::{HighWater, LiveCheck, StoredCredential};
 use crate::error::CliError;
 use contract::connection::{ConnectionAnswer, ConnectionRow, ReviewConnection, Scope, SealFormat, Status};
 use contract::credential::SealedCredentialV2;
+use contract::device::DeviceRow;
 use contract::ids::WorkspaceId;
 use contract::manifest;
 use contract::review::ReviewRecord;
@@ -129,7 +130,9 @@ async fn store(
         sealed,
         updated_at: service.door().now_s(),
     };
+    let own = own_device(service)?;
     db.begin().await?;
+    db.store_directory(&[own], now_ms).await?;
     db.store_connection(workspace, row, now_ms).await?;
     db.store_last_review(row).await?;
     db.store_credential(&row.id, &credential, now_ms).await?;
@@ -147,4 +150,20 @@ async fn store(
             .hint("if it was restored from a backup, ask its operator, and share the server again"));
     }
     db.commit().await
+}
+
+/// This device, so that its own signatures are known here without the service.
+fn own_device(service: &Service<'_>) -> Result<DeviceRow, CliError> {
+    let key = service.folder.device_key()?.public_key();
+    let profile = &service.profile;
+    Ok(DeviceRow {
+        id: profile.device_id.clone(),
+        name: profile.device_name.clone(),
+        last_seen_at: 0,
+        revoked_at: None,
+        public_key: key.b64u(),
+        fingerprint: key.fingerprint(),
+        session_class: profile.session_class,
+        created_at: profile.connected_at,
+    })
 }
