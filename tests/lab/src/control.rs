@@ -51,7 +51,7 @@ pub(crate) async fn same_host_stray(
     headers: HeaderMap,
     body: Bytes,
 ) -> StatusCode {
-    record(&shared, false, &method, uri.to_string(), &headers, body.len());
+    record(&shared, false, &method, uri.to_string(), &headers, &body);
     StatusCode::OK
 }
 
@@ -63,7 +63,7 @@ pub(crate) async fn other_host_stray(
     headers: HeaderMap,
     body: Bytes,
 ) -> StatusCode {
-    record(&shared, true, &method, uri.to_string(), &headers, body.len());
+    record(&shared, true, &method, uri.to_string(), &headers, &body);
     StatusCode::OK
 }
 
@@ -78,12 +78,24 @@ fn guard(shared: &Shared, peer: &Peer, headers: &HeaderMap) -> Result<(), Status
     Ok(())
 }
 
-fn record(shared: &Shared, other_host: bool, method: &Method, target: String, headers: &HeaderMap, body_bytes: usize) {
-    let credential = shared.credential.judge(headers);
+fn record(shared: &Shared, other_host: bool, method: &Method, target: String, headers: &HeaderMap, body: &[u8]) {
+    let text = format!("{target}\n{}", String::from_utf8_lossy(body));
+    let (credential, carries_secret) = shared.judge_stray(headers, &text);
+    let body_bytes = body.len();
+    // A target that carries a secret is not remembered.
+    let target = if shared.judge_stray(headers, &target).1 { "(a secret)".to_owned() } else { target };
     let target = target.chars().take(limits::STRAY_TARGET_CHARS_MAX).collect();
     let header_names = seen::header_names(headers);
     let http_method = method.to_string();
-    shared.record_stray(Stray { other_host, http_method, target, credential, header_names, body_bytes });
+    shared.record_stray(Stray {
+        other_host,
+        http_method,
+        target,
+        credential,
+        header_names,
+        body_bytes,
+        carries_secret,
+    });
 }
 
 #[cfg(test)]

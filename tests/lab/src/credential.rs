@@ -23,6 +23,8 @@ pub enum Credential {
         /// Its only right value.
         value: String,
     },
+    /// An access token of the lab's own authorization server, for this resource.
+    OAuth,
 }
 
 impl fmt::Debug for Credential {
@@ -31,6 +33,7 @@ impl fmt::Debug for Credential {
             Credential::None => "None",
             Credential::Bearer(_) => "Bearer(..)",
             Credential::Header { .. } => "Header(..)",
+            Credential::OAuth => "OAuth",
         })
     }
 }
@@ -50,14 +53,14 @@ pub enum Presented {
 }
 
 impl Credential {
-    /// Judges a request's headers.
+    /// Judges a request's headers. Access tokens are judged where they are known, not here.
     pub(crate) fn judge(&self, headers: &HeaderMap) -> Presented {
         let Some(given) = self.given(headers) else { return Presented::Absent };
         match self {
             Credential::None => Presented::Unasked,
             Credential::Bearer(token) if *token == given => Presented::Right,
             Credential::Header { value, .. } if *value == given => Presented::Right,
-            Credential::Bearer(_) | Credential::Header { .. } => Presented::Wrong,
+            Credential::Bearer(_) | Credential::Header { .. } | Credential::OAuth => Presented::Wrong,
         }
     }
 
@@ -69,7 +72,7 @@ impl Credential {
     /// The credential itself as the caller sent it, for echoing.
     pub(crate) fn given(&self, headers: &HeaderMap) -> Option<String> {
         let (name, scheme) = match self {
-            Credential::None | Credential::Bearer(_) => (&AUTHORIZATION, "Bearer "),
+            Credential::None | Credential::Bearer(_) | Credential::OAuth => (&AUTHORIZATION, "Bearer "),
             Credential::Header { name, .. } => (name, ""),
         };
         let mut values = headers.get_all(name).iter();
@@ -84,7 +87,7 @@ impl Credential {
     /// The challenge of a 401.
     pub(crate) fn challenge(&self, presented: Presented) -> String {
         let scheme = match self {
-            Credential::None | Credential::Bearer(_) => "Bearer",
+            Credential::None | Credential::Bearer(_) | Credential::OAuth => "Bearer",
             Credential::Header { .. } => "ApiKey",
         };
         let reason = if presented == Presented::Wrong { r#", error="invalid_token""# } else { "" };

@@ -9,10 +9,11 @@ use serde::{Deserialize, Serialize};
 pub struct FaultRule {
     /// What goes wrong.
     pub kind: Fault,
-    /// Strikes only this method; without one, any method.
+    /// Strikes only this method; without one, any MCP method. `oauth/token` and its like name endpoints of the
+    /// authorization servers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub method: Option<String>,
-    /// Strikes only calls of this tool.
+    /// Strikes only calls of this tool; at an authorization server, only this kind of request.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool: Option<String>,
     /// Lets this many matching requests pass first.
@@ -81,7 +82,7 @@ impl FaultRule {
     }
 
     fn matches(&self, method: &str, tool: Option<&str>) -> bool {
-        self.method.as_deref().is_none_or(|wanted| wanted == method)
+        self.method.as_deref().map_or(!method.starts_with("oauth/"), |wanted| wanted == method)
             && self.tool.as_deref().is_none_or(|wanted| Some(wanted) == tool)
     }
 }

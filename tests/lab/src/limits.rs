@@ -22,5 +22,11 @@ pub const DEPTH_MAX: usize = 1_000_000;
 pub const TRICKLE_MS_MAX: u64 = 60_000;
 /// Frames waiting between a script and the connection.
 pub const FRAMES_WAITING_MAX: usize = 4;
+/// Most clients, codes, tokens, pages and assertions one authorization server remembers; then it is busy.
+pub const OAUTH_ENTRIES_MAX: usize = 65_536;
+/// Largest document that describes a client, with its head, in bytes.
+pub const DOCUMENT_BYTES_MAX: u64 = 64 * 1024;
+/// Furthest the clock of tokens can be put ahead, in seconds.
+pub const AHEAD_S_MAX: u64 = 10 * 365 * 86_400;
 /// Longest path and query remembered of a stray, in characters.
 pub const STRAY_TARGET_CHARS_MAX: usize = 2_000;

@@ -25,6 +25,9 @@ struct Flags {
     /// Ask for a value in this header, read as one line from stdin.
     #[arg(long, value_name = "NAME")]
     header: Option<HeaderName>,
+    /// Ask for access tokens of the lab's own authorization servers, which run beside it.
+    #[arg(long, conflicts_with_all = ["header", "bearer_stdin"])]
+    oauth: bool,
     /// Protocol eras to speak.
     #[arg(long, value_enum, default_value = "both")]
     era: Era,
@@ -77,6 +80,7 @@ fn config(flags: &Flags) -> Result<LabConfig, Box<dyn Error>> {
     let credential = match &flags.header {
         Some(name) => Credential::Header { name: name.clone(), value: read_line()? },
         None if flags.bearer_stdin => Credential::Bearer(read_line()?),
+        None if flags.oauth => Credential::OAuth,
         None => Credential::None,
     };
     Ok(LabConfig { listen: flags.listen, credential, switches })
@@ -93,13 +97,20 @@ fn read_line() -> io::Result<String> {
 }
 
 fn announce(lab: &Lab, ready_file: Option<&Path>) -> io::Result<()> {
-    let line = json!({
+    let [first, second] = lab.server_urls();
+    let mut line = json!({
         "mcp_url": lab.mcp_url(),
         "control_url": lab.control_url(),
         "seen_url": lab.seen_url(),
         "other_url": lab.other_url(),
         "control_token": lab.control_token(),
     });
+    if !first.is_empty() {
+        line["mcp_b_url"] = json!(lab.mcp_b_url());
+        line["issuer"] = json!(lab.issuer());
+        line["second_issuer"] = json!(lab.second_issuer());
+        line["server_urls"] = json!([first, second]);
+    }
     if let Some(path) = ready_file {
         // Written aside and renamed: whoever waits for the file reads all of it or nothing.
         let mut aside = path.as_os_str().to_owned();

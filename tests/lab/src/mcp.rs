@@ -1,7 +1,7 @@
 //! The MCP endpoint: every request to it passes here, in one visible order. Never acts for a caller without the credential.
 
 use crate::answer::{self, Making};
-use crate::credential::Presented;
+use crate::credential::{Credential, Presented};
 use crate::fault::{Fault, RedirectTarget};
 use crate::methods::{self, Era};
 use crate::rpc::{Message, Reply, code};
@@ -10,9 +10,9 @@ use crate::seen::{self, SeenRequest};
 use crate::state::{Shared, make_token};
 use crate::switches::{Eras, Switches};
 use crate::wire::Peer;
-use crate::{legacy, modern};
+use crate::{legacy, modern, oauth};
 use axum::body::Bytes;
-use axum::extract::{ConnectInfo, State};
+use axum::extract::{ConnectInfo, OriginalUri, State};
 use axum::response::Response;
 use http::header::{ACCEPT, ALLOW, CONTENT_TYPE, HOST, LOCATION, ORIGIN, RETRY_AFTER, WWW_AUTHENTICATE};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
@@ -20,6 +20,8 @@ use std::sync::Arc;
 
 /// Path of the MCP endpoint.
 pub(crate) const PATH: &str = "/mcp";
+/// Path of the same endpoint as another resource, for tokens that belong to the first.
+pub(crate) const PATH_B: &str = "/mcp-b";
 /// Path on the same host that redirects may point to.
 pub(crate) const STRAY_PATH: &str = "/elsewhere";
 
@@ -27,16 +29,23 @@ pub(crate) const STRAY_PATH: &str = "/elsewhere";
 pub(crate) async fn serve(
     State(shared): State<Arc<Shared>>,
     ConnectInfo(peer): ConnectInfo<Peer>,
+    OriginalUri(uri): OriginalUri,
     method: Method,
     headers: HeaderMap,
     body: Bytes,
 ) -> Response {
     let message = if method == Method::POST { Message::read(&body) } else { Err(Reply::Accepted) };
-    let presented = shared.credential.judge(&headers);
-    shared.record_request(describe(&method, &headers, presented, message.as_ref().ok()));
+    let judged = shared.judge_token(&headers, uri.path(), message.as_ref().ok().and_then(Message::tool));
+    let presented = judged.as_ref().map_or_else(|| shared.credential.judge(&headers), oauth::Judged::presented);
+    let token = judged.as_ref().map(|judged| judged.token.clone());
+    shared.record_request(describe(&method, &headers, presented, token, message.as_ref().ok()));
     if !shared.credential.admits(presented) {
         shared.count_refused();
-        return challenge(&shared, presented).play();
+        return challenge(&shared, uri.path(), presented).play();
+    }
+    if let Some(missing) = judged.and_then(|judged| judged.missing) {
+        shared.count_refused();
+        return challenge_scope(&shared, uri.path(), missing).play();
     }
     if let Some(script) = refuse_form(&shared, &method, &headers) {
         shared.count_invalid();
@@ -57,7 +66,7 @@ pub(crate) async fn serve(
     };
     let making = Making { id: message.id.as_ref(), ..plain };
     match admit(&shared, &switches, &headers, &message) {
-        Ok(admitted) => answer_admitted(&shared, &peer, admitted, &message, given.as_deref()).await,
+        Ok(admitted) => answer_admitted(&shared, &peer, uri.path(), admitted, &message, given.as_deref()).await,
         Err(reply) => {
             shared.count_invalid();
             answer::make(&making, reply).play()
@@ -96,6 +105,7 @@ fn admit(shared: &Shared, switches: &Switches, headers: &HeaderMap, message: &Me
 async fn answer_admitted(
     shared: &Shared,
     peer: &Peer,
+    path: &str,
     admitted: Admitted,
     message: &Message,
     given: Option<&str>,
@@ -108,7 +118,7 @@ async fn answer_admitted(
         Some(Fault::HangBefore) => shared.hang().await,
         Some(Fault::DropBefore) => return cut(peer),
         Some(Fault::Redirect { status, to }) => return redirect(shared, *status, to).play(),
-        Some(Fault::Status { code, retry_after_s }) => return refuse(shared, *code, *retry_after_s).play(),
+        Some(Fault::Status { code, retry_after_s }) => return refuse(shared, path, *code, *retry_after_s).play(),
         Some(Fault::InputRequired) => {
             let page = format!("{}/confirm", shared.other_url);
             reply = Some(methods::input_required(admitted.era, shared.make_request_state(), &page));
@@ -136,7 +146,13 @@ async fn answer_admitted(
     script.play()
 }
 
-fn describe(method: &Method, headers: &HeaderMap, credential: Presented, message: Option<&Message>) -> SeenRequest {
+fn describe(
+    method: &Method,
+    headers: &HeaderMap,
+    credential: Presented,
+    token: Option<oauth::SeenToken>,
+    message: Option<&Message>,
+) -> SeenRequest {
     let version = headers.get("mcp-protocol-version").and_then(|value| value.to_str().ok());
     let tool = message.and_then(Message::tool);
     SeenRequest {
@@ -147,6 +163,7 @@ fn describe(method: &Method, headers: &HeaderMap, credential: Presented, message
         protocol_version: version.map(str::to_owned),
         session: headers.contains_key(legacy::SESSION),
         credential,
+        token,
         header_names: seen::header_names(headers),
     }
 }
@@ -184,20 +201,41 @@ fn close_session(shared: &Shared, headers: &HeaderMap) -> Script {
     }
 }
 
-fn challenge(shared: &Shared, presented: Presented) -> Script {
+fn challenge(shared: &Shared, path: &str, presented: Presented) -> Script {
     let mut script = Script::plain(StatusCode::UNAUTHORIZED, "credential needed\n");
-    let value = shared.credential.challenge(presented);
-    script.headers.insert(WWW_AUTHENTICATE, HeaderValue::from_str(&value).expect("a challenge is plain ASCII"));
+    put_challenge(&mut script, &challenge_text(shared, path, presented));
     script
 }
 
+/// The refusal of a token whose scope is too narrow.
+fn challenge_scope(shared: &Shared, path: &str, missing: &str) -> Script {
+    let mut script = Script::plain(StatusCode::FORBIDDEN, "a wider scope is needed\n");
+    let switches = shared.switches().oauth;
+    put_challenge(&mut script, &oauth::insufficient(&switches, &shared.addresses, path, missing));
+    script
+}
+
+fn challenge_text(shared: &Shared, path: &str, presented: Presented) -> String {
+    match shared.credential {
+        Credential::OAuth => oauth::challenge(&shared.switches().oauth, &shared.addresses, path, presented),
+        Credential::None | Credential::Bearer(_) | Credential::Header { .. } => shared.credential.challenge(presented),
+    }
+}
+
+fn put_challenge(script: &mut Script, text: &str) {
+    // What a switch puts there word for word may be no header value at all; then there is no challenge.
+    if let Ok(value) = HeaderValue::from_str(text) {
+        script.headers.insert(WWW_AUTHENTICATE, value);
+    }
+}
+
 /// Ends the connection. The response is for the server alone: nothing of it can be written any more.
-fn cut(peer: &Peer) -> Response {
+pub(crate) fn cut(peer: &Peer) -> Response {
     peer.cut();
     Script { status: StatusCode::OK, headers: HeaderMap::new(), steps: vec![Step::Cut] }.play()
 }
 
-fn redirect(shared: &Shared, status: u16, to: &RedirectTarget) -> Script {
+pub(crate) fn redirect(shared: &Shared, status: u16, to: &RedirectTarget) -> Script {
     let status = StatusCode::from_u16(status).unwrap_or(StatusCode::TEMPORARY_REDIRECT);
     let target = match to {
         RedirectTarget::Path => STRAY_PATH.to_owned(),
@@ -211,19 +249,25 @@ fn redirect(shared: &Shared, status: u16, to: &RedirectTarget) -> Script {
     script
 }
 
-fn refuse(shared: &Shared, code: u16, retry_after_s: Option<u32>) -> Script {
-    let status = StatusCode::from_u16(code).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-    let mut script = Script::plain(status, "not now\n");
-    let challenge = match status {
-        StatusCode::UNAUTHORIZED => Some(shared.credential.challenge(Presented::Wrong)),
+fn refuse(shared: &Shared, path: &str, code: u16, retry_after_s: Option<u32>) -> Script {
+    let mut script = refuse_plainly(code, retry_after_s);
+    let challenge = match script.status {
+        StatusCode::UNAUTHORIZED => Some(challenge_text(shared, path, Presented::Wrong)),
         StatusCode::FORBIDDEN => {
             Some(format!(r#"Bearer error="insufficient_scope", scope="notes:all", nonce="{}""#, make_token()))
         }
         _ => None,
     };
     if let Some(challenge) = challenge {
-        script.headers.insert(WWW_AUTHENTICATE, HeaderValue::from_str(&challenge).expect("a challenge is plain ASCII"));
+        put_challenge(&mut script, &challenge);
     }
+    script
+}
+
+/// An HTTP status and nothing else.
+pub(crate) fn refuse_plainly(code: u16, retry_after_s: Option<u32>) -> Script {
+    let status = StatusCode::from_u16(code).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    let mut script = Script::plain(status, "not now\n");
     if let Some(seconds) = retry_after_s {
         script.headers.insert(RETRY_AFTER, HeaderValue::from(seconds));
     }

@@ -2,6 +2,7 @@
 
 use crate::credential::Presented;
 use crate::limits;
+use crate::oauth::{OAuthSeen, SeenToken};
 use serde::Serialize;
 use serde_json::Value;
 use std::collections::{BTreeMap, VecDeque};
@@ -58,6 +59,8 @@ pub struct SeenRequest {
     pub session: bool,
     /// What it presented as its credential.
     pub credential: Presented,
+    /// What its access token was, where the lab asks for one.
+    pub token: Option<SeenToken>,
     /// Names of all its headers, sorted, in lower case.
     pub header_names: Vec<String>,
 }
@@ -77,6 +80,8 @@ pub struct Stray {
     pub header_names: Vec<String>,
     /// Length of its body, in bytes.
     pub body_bytes: usize,
+    /// Whether its address or body carried a code, token or secret of an authorization server.
+    pub carries_secret: bool,
 }
 
 /// One message that left through `send_note`.
@@ -105,6 +110,8 @@ pub struct Seen {
     pub sessions: usize,
     /// Requests that hang at this moment.
     pub hanging: usize,
+    /// What the authorization servers have seen.
+    pub oauth: OAuthSeen,
 }
 
 impl Seen {
@@ -133,7 +140,7 @@ pub(crate) fn header_names(headers: &http::HeaderMap) -> Vec<String> {
     names
 }
 
-fn push_bounded<T>(queue: &mut VecDeque<T>, item: T, max: usize) {
+pub(crate) fn push_bounded<T>(queue: &mut VecDeque<T>, item: T, max: usize) {
     if queue.len() >= max {
         queue.pop_front();
     }

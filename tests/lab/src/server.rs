@@ -2,6 +2,7 @@
 
 use crate::credential::Credential;
 use crate::fault::FaultRule;
+use crate::oauth::{self, Addresses, Desk, Site};
 use crate::seen::{Counts, Seen};
 use crate::state::{Behaviour, Command, CommandError, Shared, make_token};
 use crate::switches::Switches;
@@ -57,7 +58,22 @@ impl Lab {
         let other = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
         let address = listener.local_addr()?;
         let other_url = format!("http://{}", other.local_addr()?);
-        let shared = Arc::new(Shared::new(config.credential, make_token(), other_url, config.switches));
+        let is_oauth = matches!(config.credential, Credential::OAuth);
+        let mut shared = Shared::new(config.credential, make_token(), other_url, config.switches);
+        let mut servers = Vec::new();
+        shared.addresses.resource = format!("http://{address}");
+        if is_oauth {
+            for site in [Site::First, Site::Second] {
+                let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
+                let origin = format!("http://{}", listener.local_addr()?);
+                match site {
+                    Site::Second => shared.addresses.second = origin,
+                    Site::First | Site::Resource => shared.addresses.first = origin,
+                }
+                servers.push((listener, site));
+            }
+        }
+        let shared = Arc::new(shared);
         let all_cut = Arc::<AtomicBool>::default();
         let serve = |listener, routes: Router| {
             let wire = Wire { listener, all_cut: Arc::clone(&all_cut) };
@@ -67,7 +83,15 @@ impl Lab {
                 let _ = axum::serve(wire, service).await;
             })
         };
-        let tasks = vec![serve(listener, routes(&shared)), serve(other, other_routes(&shared))];
+        let desk = |site| Desk { shared: Arc::clone(&shared), site };
+        let mut own = routes(&shared);
+        if is_oauth {
+            own = own.merge(oauth::routes(desk(Site::Resource)));
+        }
+        let mut tasks = vec![serve(listener, own), serve(other, other_routes(&shared))];
+        for (listener, site) in servers {
+            tasks.push(serve(listener, bounded(oauth::routes(desk(site)))));
+        }
         Ok(Lab { address, shared, all_cut, tasks })
     }
 
@@ -75,6 +99,31 @@ impl Lab {
     #[must_use]
     pub fn mcp_url(&self) -> String {
         self.url(mcp::PATH)
+    }
+
+    /// Address of the same endpoint as a second resource, with tokens of its own.
+    #[must_use]
+    pub fn mcp_b_url(&self) -> String {
+        self.url(mcp::PATH_B)
+    }
+
+    /// Issuer of the first authorization server, as it is now; only with [`Credential::OAuth`].
+    #[must_use]
+    pub fn issuer(&self) -> String {
+        self.shared.issuer(Site::First)
+    }
+
+    /// Issuer of the second authorization server, as it is now; only with [`Credential::OAuth`].
+    #[must_use]
+    pub fn second_issuer(&self) -> String {
+        self.shared.issuer(Site::Second)
+    }
+
+    /// Origins of the authorization servers' own listeners, the first and the second; empty without OAuth.
+    #[must_use]
+    pub fn server_urls(&self) -> [&str; 2] {
+        let Addresses { first, second, .. } = &self.shared.addresses;
+        [first, second]
     }
 
     /// Address that takes commands.
@@ -175,11 +224,16 @@ impl Drop for Lab {
 fn routes(shared: &Arc<Shared>) -> Router {
     Router::new()
         .route(mcp::PATH, any(mcp::serve))
+        .route(mcp::PATH_B, any(mcp::serve))
         .route("/control", post(control::control))
         .route("/seen", get(control::seen))
         .fallback(control::same_host_stray)
         .layer(DefaultBodyLimit::max(limits::REQUEST_BYTES_MAX))
         .with_state(Arc::clone(shared))
+}
+
+fn bounded(routes: Router) -> Router {
+    routes.layer(DefaultBodyLimit::max(limits::REQUEST_BYTES_MAX))
 }
 
 fn other_routes(shared: &Arc<Shared>) -> Router {

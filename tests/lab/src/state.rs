@@ -1,15 +1,18 @@
 //! The one place a lab's changing state lives, and the commands that change it. Never speaks HTTP.
 
-use crate::credential::Credential;
+use crate::credential::{Credential, Presented};
 use crate::fault::{self, Fault, FaultRule};
 use crate::limits;
 use crate::notes::{Notes, Ran};
+use crate::oauth::{self, Addresses, Bench, GivenClient, Judged, Ledger, SeenOAuth, Site, Work};
 use crate::seen::{Seen, SeenRequest, Stray, add_one};
 use crate::switches::Switches;
+use http::HeaderMap;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{SystemTime, UNIX_EPOCH};
 use tokio::sync::watch;
 
 /// One change of a running lab.
@@ -30,6 +33,14 @@ pub enum Command {
     ForgetSessions,
     /// Forgets counts, requests, strays and messages; notes stay.
     ForgetSeen,
+    /// Tells an authorization server of a client, as a person registers one by hand.
+    AddClient(GivenClient),
+    /// Puts the clock of codes and tokens ahead by so many seconds.
+    AdvanceS(u64),
+    /// Every access token that is out is too old from now on, whatever was said of its life.
+    ExpireAccess,
+    /// Ends every grant, as if the person had taken all consents back at the provider.
+    EndGrants,
 }
 
 /// What a lab does now.
@@ -53,6 +64,9 @@ pub enum CommandError {
     /// Too many faults are armed.
     #[error("more than {} faults", limits::FAULTS_MAX)]
     TooManyFaults,
+    /// The clock would be too far ahead.
+    #[error("more than {} seconds ahead", limits::AHEAD_S_MAX)]
+    TooFarAhead,
 }
 
 /// State shared by all requests of one lab.
@@ -60,6 +74,7 @@ pub(crate) struct Shared {
     pub(crate) credential: Credential,
     pub(crate) control_token: String,
     pub(crate) other_url: String,
+    pub(crate) addresses: Addresses,
     inner: Mutex<Inner>,
     /// Counts changes, for those who wait for one.
     changed: watch::Sender<u64>,
@@ -75,6 +90,10 @@ struct Inner {
     /// Open sessions, and whether each has been told `initialized`.
     sessions: BTreeMap<String, bool>,
     request_states: BTreeSet<String>,
+    /// What the first and the second authorization server remember.
+    ledgers: [Ledger; 2],
+    /// How far the clock of tokens is ahead, in seconds.
+    ahead_s: u64,
 }
 
 /// What a session knows of a request.
@@ -91,11 +110,13 @@ impl Shared {
         let seen = Seen { notes: notes.names(), ..Seen::default() };
         let behaviour = Behaviour { switches: switches.clone(), faults: Vec::new() };
         let (sessions, request_states) = (BTreeMap::new(), BTreeSet::new());
-        let inner = Inner { at_start: switches, behaviour, seen, notes, sessions, request_states };
+        let (ledgers, ahead_s) = (<[Ledger; 2]>::default(), 0);
+        let inner = Inner { at_start: switches, behaviour, seen, notes, sessions, request_states, ledgers, ahead_s };
         Shared {
             credential,
             control_token,
             other_url,
+            addresses: Addresses::default(),
             inner: Mutex::new(inner),
             changed: watch::Sender::new(0),
             released: watch::Sender::new(0),
@@ -132,6 +153,20 @@ impl Shared {
                 let (notes, sessions) = (inner.notes.names(), inner.sessions.len());
                 inner.seen = Seen { notes, sessions, hanging: inner.seen.hanging, ..Seen::default() };
             }
+            Command::AddClient(given) => {
+                let [first, second] = &mut inner.ledgers;
+                let ledger = if given.second { second } else { first };
+                ledger.clients.insert(given.client_id.clone(), given.into());
+            }
+            Command::AdvanceS(seconds) => {
+                let ahead_s = inner.ahead_s.saturating_add(seconds);
+                if ahead_s > limits::AHEAD_S_MAX {
+                    return Err(CommandError::TooFarAhead);
+                }
+                inner.ahead_s = ahead_s;
+            }
+            Command::ExpireAccess => inner.ledgers.iter_mut().for_each(Ledger::expire_access),
+            Command::EndGrants => inner.ledgers.iter_mut().for_each(Ledger::end_all),
         }
         let behaviour = inner.behaviour.clone();
         drop(inner);
@@ -186,6 +221,67 @@ impl Shared {
         self.update(|inner| inner.seen.counts.invalid += 1);
     }
 
+    /// Takes the fault that strikes a request to an authorization server.
+    pub(crate) fn strike(&self, endpoint: &str, kind: Option<&str>) -> Option<Fault> {
+        self.update(|inner| inner.strike(endpoint, kind))
+    }
+
+    /// Does one request's work at an authorization server, and its record, in one step that nobody sees half of.
+    pub(crate) fn with_oauth<T>(&self, site: Site, entry: SeenOAuth, act: impl FnOnce(&mut Work<'_>) -> T) -> T {
+        self.update(|inner| {
+            let now_s = now_s().saturating_add(inner.ahead_s);
+            let switches = inner.behaviour.switches.oauth.clone();
+            let [first, second] = &mut inner.ledgers;
+            let (ledger, other) = if site == Site::Second { (second, &*first) } else { (first, &*second) };
+            let (addresses, elsewhere) = (&self.addresses, self.other_url.as_str());
+            let counts = &mut inner.seen.oauth.counts;
+            let mut work =
+                Work { ledger, other, switches: &switches, addresses, elsewhere, site, now_s, counts, entry };
+            let answer = act(&mut work);
+            let entry = work.entry;
+            inner.seen.oauth.push(entry);
+            answer
+        })
+    }
+
+    /// The issuer of the server at `site`, as it is now.
+    pub(crate) fn issuer(&self, site: Site) -> String {
+        oauth::issuer(&self.lock().behaviour.switches.oauth, &self.addresses, site)
+    }
+
+    /// Remembers, or forgets, the client that a document describes.
+    pub(crate) fn put_client(&self, site: Site, client_id: &str, client: Option<oauth::Client>) {
+        let mut inner = self.lock();
+        let [first, second] = &mut inner.ledgers;
+        let ledger = if site == Site::Second { second } else { first };
+        match client {
+            Some(client) => drop(ledger.clients.insert(client_id.to_owned(), client)),
+            None => drop(ledger.clients.remove(client_id)),
+        }
+    }
+
+    /// What the access token of a request is worth; `None` where the lab asks for none.
+    pub(crate) fn judge_token(&self, headers: &HeaderMap, path: &str, tool: Option<&str>) -> Option<Judged> {
+        let Credential::OAuth = self.credential else { return None };
+        let inner = self.lock();
+        let [first, second] = &inner.ledgers;
+        let now_s = now_s().saturating_add(inner.ahead_s);
+        let bench = Bench { first, second, switches: &inner.behaviour.switches.oauth, now_s };
+        let resource = format!("{}{path}", self.addresses.resource);
+        Some(oauth::judge(&bench, self.credential.given(headers).as_deref(), &resource, tool))
+    }
+
+    /// What a request to nowhere presents, and whether `text` carries a secret of an authorization server.
+    pub(crate) fn judge_stray(&self, headers: &HeaderMap, text: &str) -> (Presented, bool) {
+        let inner = self.lock();
+        let carries = |text: &str| inner.ledgers.iter().any(|ledger| ledger.is_secret_in(text));
+        let presented = match (&self.credential, self.credential.given(headers)) {
+            (Credential::OAuth, Some(given)) if carries(&given) => Presented::Right,
+            _ => self.credential.judge(headers),
+        };
+        (presented, carries(text))
+    }
+
     /// Counts an admitted request and takes the fault that strikes it.
     pub(crate) fn admit(&self, method: &str, tool: Option<&str>) -> Option<Fault> {
         self.update(|inner| {
@@ -193,14 +289,7 @@ impl Shared {
             if let Some(tool) = tool {
                 add_one(&mut inner.seen.counts.calls, tool);
             }
-            let struck = fault::take(&mut inner.behaviour.faults, method, tool);
-            if let Some(Fault::Change { set }) = &struck {
-                // It was read once when it was armed; switches since then cannot make it unreadable.
-                if let Ok(switches) = merged(&inner.behaviour.switches, set.clone()) {
-                    inner.behaviour.switches = switches;
-                }
-            }
-            struck
+            inner.strike(method, tool)
         })
     }
 
@@ -275,6 +364,20 @@ impl Shared {
     }
 }
 
+impl Inner {
+    /// Takes the fault that strikes this request; a change of the switches happens now.
+    fn strike(&mut self, method: &str, tool: Option<&str>) -> Option<Fault> {
+        let struck = fault::take(&mut self.behaviour.faults, method, tool);
+        if let Some(Fault::Change { set }) = &struck {
+            // It was read once when it was armed; switches since then cannot make it unreadable.
+            if let Ok(switches) = merged(&self.behaviour.switches, set.clone()) {
+                self.behaviour.switches = switches;
+            }
+        }
+        struck
+    }
+}
+
 /// Counts one hanging request for as long as it hangs, also if its connection goes away.
 struct Hanging<'a>(&'a Shared);
 
@@ -299,9 +402,22 @@ pub(crate) fn make_token() -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-fn merged(switches: &Switches, fields: Map<String, Value>) -> Result<Switches, serde_json::Error> {
+/// Seconds since the epoch.
+#[expect(clippy::disallowed_methods, reason = "the lab stands outside the product and is its own door")]
+fn now_s() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
+}
+
+/// The switches with these fields; fields of `oauth` one by one, so that a command names only what it changes.
+fn merged(switches: &Switches, mut fields: Map<String, Value>) -> Result<Switches, serde_json::Error> {
     let mut whole = serde_json::to_value(switches)?;
     if let Value::Object(members) = &mut whole {
+        if let (Some(Value::Object(known)), Some(Value::Object(given))) =
+            (members.get_mut("oauth"), fields.get_mut("oauth"))
+        {
+            known.append(given);
+            fields.remove("oauth");
+        }
         members.extend(fields);
     }
     serde_json::from_value(whole)

@@ -1,5 +1,6 @@
 //! What the lab does until told otherwise: eras, manifest, paging, answer form. Never a one-shot fault, those are in `fault`.
 
+use crate::oauth::OAuthSwitches;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 
@@ -33,6 +34,8 @@ pub struct Switches {
     pub ttl_ms: u64,
     /// `cacheScope` of cacheable results (2026-07-28).
     pub cache_scope: CacheScope,
+    /// The authorization servers.
+    pub oauth: OAuthSwitches,
 }
 
 impl Default for Switches {
@@ -51,6 +54,7 @@ impl Default for Switches {
             echo: None,
             ttl_ms: 300_000,
             cache_scope: CacheScope::Private,
+            oauth: OAuthSwitches::default(),
         }
     }
 }

@@ -63,6 +63,29 @@ fn restate(sealed: &Json, key: &sign::DeviceKey, change: impl FnOnce(&mut Creden
     Json::Object(members)
 }
 
+/// A sealed credential with one blob changed, and a statement that fits it.
+fn reblob(sealed: &Json, key: &sign::DeviceKey, dek: fn(&mut Vec<u8>), payload: fn(&mut Vec<u8>)) -> Json {
+    let mut parsed = SealedCredentialV2::parse(sealed).expect("v2");
+    let change = |text: &str, change: fn(&mut Vec<u8>)| {
+        let mut bytes = contract::b64u::decode(text).expect("b64u");
+        change(&mut bytes);
+        bytes
+    };
+    let (dek, payload) = (change(&parsed.dek, dek), change(&parsed.payload, payload));
+    (parsed.dek, parsed.payload) = (contract::b64u::encode(&dek), contract::b64u::encode(&payload));
+    restate(&parsed.to_json().expect("JSON"), key, |statement| {
+        statement.dek_sha256 = Digest::of(&[&dek]);
+        statement.payload_sha256 = Digest::of(&[&payload]);
+    })
+}
+
+/// Makes the ciphertext of a blob one byte longer.
+fn lengthen(blob: &mut Vec<u8>) {
+    let length = u32::try_from(blob.len() - 128 + 1).expect("short");
+    blob[124..128].copy_from_slice(&length.to_be_bytes());
+    blob.push(0);
+}
+
 on_both_engines! {
     async fn a_signed_review_lands_whole_or_not_at_all(world: World) {
         let browser = world.sign_in_owner().await;
@@ -157,6 +180,8 @@ on_both_engines! {
             ("statement: review", Code::FieldInvalid, wrong(|s| s.review_digest = Digest::of(&[b"x"]))),
             ("sealed under a later review", Code::FieldInvalid, set(sealer.seal(&later, VersionLink::first(), "x"))),
             ("credential 2 before 1", Code::StaleVersion, set(second)),
+            ("a data key of 33 bytes", Code::FieldInvalid, set(reblob(&sealer.seal(&good, VersionLink::first(), "x"), &device.key, lengthen, |_| {}))),
+            ("a payload under another connection's key", Code::FieldInvalid, set(reblob(&sealer.seal(&good, VersionLink::first(), "x"), &device.key, |_| {}, |blob| blob[8] ^= 1))),
             ("blobs swapped", Code::FieldInvalid, set(swapped)),
             ("the public envelope", Code::FieldInvalid, set(Json::from_members([("v", 1.into())]))),
         ];

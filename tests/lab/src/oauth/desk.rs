@@ -50,6 +50,8 @@ pub(crate) struct Work<'a> {
     pub(crate) other: &'a Ledger,
     pub(crate) switches: &'a OAuthSwitches,
     pub(crate) addresses: &'a Addresses,
+    /// Origin of the other host, which records what comes.
+    pub(crate) elsewhere: &'a str,
     pub(crate) site: Site,
     pub(crate) now_s: u64,
     pub(crate) counts: &'a mut OAuthCounts,
@@ -61,6 +63,8 @@ pub(crate) struct Answer {
     pub(crate) status: StatusCode,
     pub(crate) headers: HeaderMap,
     pub(crate) body: Body,
+    /// The error code, where the body does not say it.
+    pub(crate) refusal: Option<String>,
 }
 
 /// Its body.
@@ -72,15 +76,19 @@ pub(crate) enum Body {
 impl Answer {
     pub(crate) fn json(status: StatusCode, value: Value) -> Answer {
         let headers = HeaderMap::from_iter([(CACHE_CONTROL, HeaderValue::from_static("no-store"))]);
-        Answer { status, headers, body: Body::Json(value) }
+        Answer { status, headers, body: Body::Json(value), refusal: None }
     }
 
     pub(crate) fn text(status: StatusCode, media_type: &'static str, text: String) -> Answer {
-        Answer { status, headers: HeaderMap::new(), body: Body::Text(media_type, text) }
+        Answer { status, headers: HeaderMap::new(), body: Body::Text(media_type, text), refusal: None }
     }
 
     pub(crate) fn error(status: StatusCode, code: &str, description: &str) -> Answer {
         Answer::json(status, json!({"error": code, "error_description": description}))
+    }
+
+    pub(crate) fn bad(code: &str, description: &str) -> Answer {
+        Answer::error(StatusCode::BAD_REQUEST, code, description)
     }
 
     pub(crate) fn not_found() -> Answer {
@@ -89,6 +97,9 @@ impl Answer {
 
     /// What is written down as its outcome.
     fn outcome(&self) -> String {
+        if let Some(code) = &self.refusal {
+            return code.clone();
+        }
         if let Body::Json(value) = &self.body
             && let Some(code) = value.get("error").and_then(Value::as_str)
         {
@@ -116,14 +127,6 @@ impl Work<'_> {
     /// Whether this is a resource that tokens are given for.
     pub(crate) fn is_resource(&self, resource: &str) -> bool {
         [mcp::PATH, mcp::PATH_B].iter().any(|path| resource == format!("{}{path}", self.addresses.resource))
-    }
-
-    pub(crate) fn refuse(&mut self, status: StatusCode, code: &str, description: &str) -> Answer {
-        Answer::error(status, code, description)
-    }
-
-    pub(crate) fn bad(&mut self, code: &str, description: &str) -> Answer {
-        self.refuse(StatusCode::BAD_REQUEST, code, description)
     }
 }
 
@@ -166,7 +169,7 @@ pub(crate) struct Asking<'a> {
 
 impl Desk {
     /// Answers one request: faults before, the work, its record, faults after.
-    pub(crate) async fn answer(&self, asking: Asking<'_>, work: impl FnOnce(&mut Work<'_>) -> Answer) -> Response {
+    pub(crate) async fn answer(&self, asking: Asking<'_>, work_on: impl FnOnce(&mut Work<'_>) -> Answer) -> Response {
         let fault = self.shared.strike(asking.endpoint, asking.kind.as_deref());
         match &fault {
             Some(Fault::HangBefore) => self.shared.hang().await,
@@ -185,7 +188,7 @@ impl Desk {
             ..SeenOAuth::default()
         };
         let answer = self.shared.with_oauth(self.site, entry, |work| {
-            let answer = work(work_of(work));
+            let answer = work_on(work);
             work.entry.outcome = answer.outcome();
             if work.entry.outcome != "ok" {
                 add_one(&mut work.counts.refused, &work.entry.outcome);
@@ -199,10 +202,6 @@ impl Desk {
         }
         write(answer, fault.as_ref()).play()
     }
-}
-
-fn work_of<'a, 'b>(work: &'a mut Work<'b>) -> &'a mut Work<'b> {
-    work
 }
 
 /// Writes an answer, damaged as the fault says.
@@ -268,9 +267,10 @@ fn damage(fault: Option<&Fault>, text: String) -> Bytes {
         Malformation::Truncated => Bytes::from(text.chars().take(text.chars().count() / 2).collect::<String>()),
         Malformation::Trailing => Bytes::from(format!("{text}{text}")),
         Malformation::DuplicateKey => {
-            // The document once more inside itself: each of its names comes twice, with other values the second time.
+            // Whichever of these the document has comes twice, with another value the second time.
             let body = text.trim_end().strip_suffix('}').unwrap_or_default();
-            let evil = r#""access_token":"labat_twice","issuer":"https://twice.invalid","resource":"https://twice.invalid""#;
+            let evil =
+                r#""access_token":"labat_twice","issuer":"https://twice.invalid","resource":"https://twice.invalid""#;
             Bytes::from(format!("{body},{evil}}}"))
         }
         Malformation::Batch => Bytes::from(format!("[{text}]")),

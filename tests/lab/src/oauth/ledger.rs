@@ -19,6 +19,7 @@ pub(crate) struct Ledger {
     families: Vec<Family>,
     /// Number of a client's grant.
     grants: BTreeMap<String, usize>,
+    grants_made: usize,
 }
 
 /// A valid authorization request.
@@ -98,8 +99,11 @@ impl Ledger {
 
     /// Begins a family under the client's grant.
     pub(crate) fn begin(&mut self, client_id: &str, resource: &str, scope: &[String], offline: bool) -> usize {
-        let next = self.grants.len() + 1;
-        let grant = *self.grants.entry(client_id.to_owned()).or_insert(next);
+        let made = &mut self.grants_made;
+        let grant = *self.grants.entry(client_id.to_owned()).or_insert_with(|| {
+            *made += 1;
+            *made
+        });
         let number = self.families.len();
         self.families.push(Family {
             name: format!("g{grant}.f{}", number + 1),
@@ -149,8 +153,6 @@ impl Ledger {
         }
         // The next consent is a new grant.
         self.grants.remove(&client_id);
-        let retired = format!("{client_id} (ended {})", self.families.len());
-        self.grants.insert(retired, 0);
     }
 
     /// Every access token is too old from now on.

@@ -14,6 +14,7 @@ mod client;
 mod desk;
 mod device;
 mod document;
+mod echo;
 mod form;
 mod ledger;
 mod metadata;
@@ -25,11 +26,11 @@ mod seen;
 mod switches;
 mod token;
 
-pub(crate) use desk::Addresses;
+pub(crate) use client::Client;
 pub use client::GivenClient;
-pub(crate) use desk::{Desk, Site};
+pub(crate) use desk::{Addresses, Desk, Site, Work, issuer};
 pub(crate) use ledger::Ledger;
-pub(crate) use resource::{Judged, challenge, insufficient, judge};
+pub(crate) use resource::{Bench, Judged, challenge, insufficient, judge};
 pub use seen::{ClientVerdict, OAuthCounts, OAuthSeen, SeenOAuth, SeenToken, TokenVerdict, Verdict};
 pub use switches::{
     ClientAuth, Consent, DeviceGrant, Discovery, ExpiresIn, IssForm, MetadataLie, OAuthSwitches, Offline, RefreshForm,

@@ -23,12 +23,12 @@ pub(in crate::demo) fn change(world: &mut World, teller: &mut Teller) -> Result<
     let arguments = plan.commit.arguments.to_string();
     let commit = [&call(world, &plan.commit, &arguments)[..], &["--yes"]].concat();
     let (exit, code) = teller.refused(&world.laptop, &commit)?;
-    teller.check((exit, code.as_str()) == (8, "connection.manifest_changed") || (exit, code.as_str()) == (8, "connection.review_required"), "Blocked on the laptop before the call left, even with a yes.")?;
+    teller.check((exit, code.as_str()) == (8, "connection.manifest_changed"), "Blocked on the laptop before the call left, even with a yes.")?;
     teller.check(applied(world, &plan.commit.tool)? == before, "The server saw no call.")?;
 
     let arguments = plan.read.arguments.to_string();
     let (desk_exit, desk_code) = teller.refused(&world.desk, &call(world, &plan.read, &arguments))?;
-    teller.check(desk_exit == 8, "Blocked on the desk too: the laptop's report narrowed the service's copy. A report can only narrow.")?;
+    teller.check((desk_exit, desk_code.as_str()) == (8, "connection.review_required"), "Blocked on the desk too: the laptop's report narrowed the service's copy. A report can only narrow.")?;
     teller.fact("blocked", json!({"laptop": {"exit": exit, "code": code}, "desk": {"exit": desk_exit, "code": desk_code}}));
     Ok(())
 }
