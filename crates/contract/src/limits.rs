@@ -169,6 +169,47 @@ limits! {
     /// Life of a one-use grant that a person's own `invoke --yes` mints, seconds.
     ONE_USE_GRANT_TTL_S: u64 = 600;
 
+    /// Bytes of one metadata document or registration answer of an authorization server or resource.
+    OAUTH_DOCUMENT_BYTES_MAX: usize = 256 * 1024;
+    /// Bytes of one answer of a token, device or revocation endpoint.
+    OAUTH_ANSWER_BYTES_MAX: usize = 128 * 1024;
+    /// Bytes of one form sent to an authorization server.
+    OAUTH_FORM_BYTES_MAX: usize = 64 * 1024;
+    /// Seconds one exchange with an authorization server may take.
+    OAUTH_CALL_S_MAX: u64 = 30;
+    /// Authorization servers that one resource may name.
+    OAUTH_SERVERS_MAX: usize = 8;
+    /// Items of one list in a metadata document.
+    OAUTH_LIST_MAX: usize = 512;
+    /// Characters of one item of such a list.
+    OAUTH_ITEM_CHARS_MAX: usize = 512;
+    /// Scopes of one request or answer.
+    OAUTH_SCOPES_MAX: usize = 64;
+    /// Bytes of a `WWW-Authenticate` challenge that are looked at.
+    OAUTH_CHALLENGE_BYTES_MAX: usize = 8 * 1024;
+    /// Bytes of an authorization response's query.
+    OAUTH_CALLBACK_BYTES_MAX: usize = 16 * 1024;
+    /// Characters of a client id.
+    OAUTH_CLIENT_ID_CHARS_MAX: usize = 2048;
+    /// Characters of a registration's refusal that are kept.
+    OAUTH_MESSAGE_CHARS_MAX: usize = 300;
+    /// Longest believed life of an access token, seconds; what is said above it is lowered to it.
+    OAUTH_ACCESS_TTL_S_MAX: u64 = 30 * 86_400;
+    /// Life of a client assertion, seconds (RFC 7523).
+    OAUTH_ASSERTION_TTL_S: u64 = 60;
+    /// Time between the start of an authorization and its callback, seconds.
+    OAUTH_TRANSACTION_TTL_S: u64 = 600;
+    /// Longest life of a device code, seconds (RFC 8628).
+    OAUTH_DEVICE_TTL_S_MAX: u64 = 1800;
+    /// Seconds between two polls of a device code when the server names none (RFC 8628 3.5).
+    OAUTH_DEVICE_INTERVAL_S: u64 = 5;
+    /// Longest time between two polls of a device code, seconds.
+    OAUTH_DEVICE_INTERVAL_S_MAX: u64 = 60;
+    /// Life that an access token must have left to be used without a refresh, seconds (2.b.8).
+    REFRESH_LEFT_S_MIN: u64 = 60;
+    /// Times one refresh looks at a row that others keep changing (2.b.8).
+    REFRESH_ROUNDS_MAX: u32 = 8;
+
     /// Bodies that wait for SQLite's writer; more of them wait for the queue.
     STORE_QUEUE_MAX: usize = 4096;
     /// Bodies in one durable commit of SQLite's writer.
