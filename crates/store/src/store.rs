@@ -97,7 +97,7 @@ impl Store {
         .map_err(StoreError::from)
     }
 
-    /// Removes from SQLite's write-ahead log what was overwritten or deleted since the last call. Does nothing on PostgreSQL.
+    /// Removes from SQLite's write-ahead log what was overwritten or deleted since the last call; a read that lasts may leave it to the next one. Does nothing on PostgreSQL.
     pub async fn checkpoint(&self) -> Result<(), StoreError> {
         match self.backend() {
             Backend::Sqlite { writer, .. } => writer.checkpoint().await,

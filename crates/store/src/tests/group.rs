@@ -188,10 +188,10 @@ fn an_answer_never_leaves_before_its_commit() {
 
 /// What was replaced or deleted does not stay in the file or in the write-ahead log.
 #[test]
-fn a_checkpoint_removes_what_was_replaced() {
+fn a_checkpoint_removes_what_was_deleted() {
     on_sqlite(|Fixture { store, config }| async move {
-        const RENAME: Statement =
-            Statement::both("RENAME", "user", Access::Write, r#"UPDATE "user" SET display_name = 'x' WHERE id = $1"#);
+        const DELETE: Statement =
+            Statement::both("DELETE", "user", Access::Write, r#"DELETE FROM "user" WHERE id = $1"#);
         let StoreConfig::Sqlite { path } = &config else { return };
         let holds = |needle: &str| {
             ["", "-wal"].iter().any(|suffix| {
@@ -209,12 +209,12 @@ fn a_checkpoint_removes_what_was_replaced() {
         done.expect("inserts");
         assert!(holds("canary-8c1f"));
         let done: Result<(), StoreError> = store
-            .run("replace", |mut tx| async move {
-                tx.execute_one(&RENAME, bind![id]).await?;
+            .run("delete", |mut tx| async move {
+                tx.execute_one(&DELETE, bind![id]).await?;
                 tx.commit_with(entry(1), ()).await
             })
             .await;
-        done.expect("replaces");
+        done.expect("deletes");
         assert!(holds("canary-8c1f"), "the log still has it");
         store.checkpoint().await.expect("truncates");
         assert!(!holds("canary-8c1f"));
