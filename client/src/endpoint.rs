@@ -92,7 +92,7 @@ pub async fn invoke(app: &App, service: &Service<'_>, call: &Call) -> Result<Don
 
     let review = match trust {
         Trust::Review(review) => review,
-        Trust::Rows(rows) => match rows.review_of(&mut db, &reading).await? {
+        Trust::Rows(rows) => match rows.review_of(&mut db, &reading, door.now_ms()).await? {
             Some(review) => review,
             None => return Err(drift::block(&api, &mut db, &held, &reading, door.now_ms()).await),
         },

@@ -15,13 +15,16 @@ use upstream::{Auth, UpstreamError};
 /// Which server is meant, in the words of error messages.
 #[derive(Debug, Clone)]
 pub struct Server {
-    /// The connection's id, or `ID` while there is none.
+    /// The connection's id, or [`Server::NEW`] while there is none.
     pub id: String,
     /// Its URL.
     pub endpoint: String,
 }
 
 impl Server {
+    /// Stands for the id of a connection that is not made yet.
+    pub const NEW: &str = "ID";
+
     /// The server of a connection.
     #[must_use]
     pub fn of(row: &ConnectionRow) -> Self {
@@ -102,12 +105,14 @@ fn explain_egress(error: EgressError, server: &Server) -> CliError {
         return CliError::new(Code::EgressDenied, explained.message)
             .hint("redirects are not followed: share the server under the address it redirects to, if you trust that one");
     }
-    match explained.code {
-        Code::Unreachable => explained.hint(format!("nothing answered at {}; nothing changed there", server.endpoint)),
-        Code::Unavailable => CliError::new(Code::UpstreamProtocol, explained.message)
-            .hint(format!("is {} the address of an MCP server?", server.endpoint)),
-        _ => explained,
+    if explained.code == Code::Unreachable {
+        return explained.hint(format!("look whether {} is up and the network is there, then run the command again", server.endpoint));
     }
+    if explained.code == Code::Unavailable {
+        return CliError::new(Code::UpstreamProtocol, explained.message)
+            .hint(format!("is {} the address of an MCP server?", server.endpoint));
+    }
+    explained
 }
 
 impl Db {

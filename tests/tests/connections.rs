@@ -4,6 +4,8 @@
 mod copies;
 #[path = "connections/drift.rs"]
 mod drift;
+#[path = "connections/killed.rs"]
+mod killed;
 #[path = "connections/leaks.rs"]
 mod leaks;
 #[path = "connections/once.rs"]

@@ -5,7 +5,7 @@ use crate::api::Api;
 use crate::app::{App, Service};
 use crate::cli::ConnectionArg;
 use crate::db::Db;
-use crate::endpoint::{self, Held};
+use crate::endpoint::{self, Held, PublicRows};
 use crate::error::CliError;
 use crate::mirror;
 use crate::output::Outcome;
@@ -18,7 +18,7 @@ use crate::review::table::Heading;
 use crate::review::{Before, Draft};
 use contract::connection::{ConnectionRow, SealFormat, Status};
 use contract::manifest::RawManifest;
-use contract::review::{Era, ReviewRecord};
+use contract::review::ReviewRecord;
 use contract::{Code, Digest, Json};
 use egress::AllowHost;
 use seal::Credential;
@@ -87,7 +87,7 @@ pub async fn review(app: &App, args: &Args, read: impl FnOnce() -> Result<Creden
     let same = stood.review.as_ref().is_some_and(|review| draft.decides_as(review));
     db.allow_networks(&id, &said).await?;
     if same && held.row.status == Status::Active && !args.secret.is_some() {
-        return Ok(unchanged(&held.row)?);
+        return unchanged(&held.row);
     }
     let new = NewReview { row: &held.row, draft: &draft, credential: stood.credential.get(), link: stood.link.clone() };
     let row = submit(&service, &api, &mut db, new).await?;
@@ -98,7 +98,6 @@ pub async fn review(app: &App, args: &Args, read: impl FnOnce() -> Result<Creden
 struct Stood {
     review: Option<ReviewRecord>,
     manifest: Option<RawManifest>,
-    era: Option<Era>,
     credential: AnyCredential,
     link: VersionLink,
 }
@@ -152,13 +151,15 @@ impl Stood {
             Some(head) => head.next(),
             None => next_version(api, &held.row).await?,
         };
-        let digest = review.as_ref().map(|review| review.raw_digest).or_else(|| Digest::parse(&held.row.raw_digest).ok());
-        let manifest = match digest {
-            Some(digest) => mirror::find_manifest(db, &held.row.id, &digest).await?,
-            None => None,
+        let (review, manifest) = match (held.row.seal_format, review) {
+            (SealFormat::V2, Some(review)) => {
+                let manifest = mirror::find_manifest(db, &held.row.id, &review.raw_digest).await?;
+                (Some(review), manifest)
+            }
+            (SealFormat::V1, _) => stood_v1(db, &held.row).await?,
+            (SealFormat::V2, None) => (None, None),
         };
-        let era = review.as_ref().map(|review| review.era);
-        Ok(Self { review, manifest, era, credential, link })
+        Ok(Self { review, manifest, credential, link })
     }
 
     fn before(&self) -> Option<Before<'_>> {
@@ -167,10 +168,18 @@ impl Stood {
 
     /// What changed; none where nobody here knows what was reviewed.
     fn changes(&self, fetched: &Fetched) -> Option<Vec<Change>> {
-        let manifest = self.manifest.as_ref()?;
-        let old = Edition { manifest, era: self.era.unwrap_or(fetched.era) };
+        let old = Edition { manifest: self.manifest.as_ref()?, era: self.review.as_ref()?.era };
         Some(diff::changes(old, Edition { manifest: &fetched.manifest, era: fetched.era }))
     }
+}
+
+/// The public client's rows on the manifest that this device pinned for them.
+async fn stood_v1(db: &mut Db, row: &ConnectionRow) -> Result<(Option<ReviewRecord>, Option<RawManifest>), CliError> {
+    let rows = PublicRows::read(db, row).await?;
+    let Some((digest, era)) = rows.pinned() else { return Ok((None, None)) };
+    let manifest = mirror::find_manifest(db, &row.id, &digest).await?;
+    let record = manifest.as_ref().map(|manifest| rows.record(manifest, era));
+    Ok((record, manifest))
 }
 
 async fn ready_keys(service: &Service<'_>, api: &Api, format: SealFormat) -> Result<(), CliError> {

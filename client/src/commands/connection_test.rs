@@ -106,8 +106,11 @@ pub async fn run(app: &App, args: &Args) -> Result<Outcome, CliError> {
     let (found, tools) = (fetched.manifest.digest(), fetched.manifest.tools().len());
     steps.end("manifest", format!("MCP {}, {tools} tools, {}", fetched.era.as_str(), found.short()));
 
-    let reviewed_era = opened.review.as_ref().map(|review| review.era);
-    if held.row.raw_digest != found.b64u() && !held.row.raw_digest.is_empty() || reviewed_era.is_some_and(|era| era != fetched.era) {
+    let same = match &opened.review {
+        Some(review) => (review.raw_digest, review.era) == (found, fetched.era),
+        None => endpoint::PublicRows::read(&mut db, &held.row).await?.agrees_with(&fetched.manifest, fetched.era),
+    };
+    if !same {
         let error = CliError::new(Code::ManifestChanged, "the server offers something else than was reviewed")
             .hint(format!("look at it: collie online connection-review {id} --diff"));
         return Err(steps.fail("review", error));

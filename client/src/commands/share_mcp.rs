@@ -117,7 +117,7 @@ pub async fn share(app: &App, args: &Args, read: impl FnOnce() -> Result<Credent
     };
     ready_keys(&service, &api, wanted.format).await?;
     let credential = read()?;
-    let server = Server { id: "ID".to_owned(), endpoint: wanted.endpoint.clone() };
+    let server = Server { id: Server::NEW.to_owned(), endpoint: wanted.endpoint.clone() };
     let destination = reach::destination(app, wanted.networks.clone(), &server)?;
     let fetched = read_manifest(&destination, reach::auth(&credential)?, &server).await?;
     let mut draft = Draft::propose(fetched.manifest, fetched.era, None::<Before<'_>>);
@@ -224,11 +224,10 @@ async fn ready_keys(service: &Service<'_>, api: &Api, format: SealFormat) -> Res
 /// Reads a server's whole manifest.
 pub(super) async fn read_manifest(destination: &Destination, auth: Auth, server: &Server) -> Result<Fetched, CliError> {
     let mut upstream = Upstream::new(destination.clone(), auth, None).map_err(|error| reach::explain(error, server))?;
-    let fetched = upstream.fetch_manifest().await.map_err(|error| match error {
-        upstream::UpstreamError::Unauthorized { .. } if server.id == "ID" => {
-            CliError::new(Code::CredentialRefused, error.to_string()).hint("give a credential by `--bearer-stdin` or `--header NAME`")
-        }
-        error => reach::explain(error, server),
+    let fetched = upstream.fetch_manifest().await.map_err(|error| {
+        let explained = reach::explain(error, server);
+        let is_new = explained.code == Code::CredentialRefused && server.id == Server::NEW;
+        if is_new { explained.hint("give a valid credential by `--bearer-stdin` or `--header NAME`") } else { explained }
     })?;
     upstream.close().await;
     Ok(fetched)

@@ -8,13 +8,13 @@ impl Db {
     /// How many calls have an outcome that nobody knows.
     pub async fn count_uncertain(&mut self) -> Result<u64, CliError> {
         let count: i64 =
-            sqlx::query("SELECT count(*) FROM invocation WHERE state = 'uncertain'").fetch_one(&mut self.connection).await?.try_get(0)?;
+            sqlx::query("SELECT count(*) FROM invocation WHERE state IN ('intent', 'uncertain')").fetch_one(&mut self.connection).await?.try_get(0)?;
         Ok(u64::try_from(count).unwrap_or(0))
     }
 
     /// Calls whose outcome nobody knows, oldest first, as tool and connection.
     pub async fn list_uncertain(&mut self) -> Result<Vec<String>, CliError> {
-        let rows = sqlx::query("SELECT tool, connection_id, idempotency_key FROM invocation WHERE state = 'uncertain' ORDER BY created_ms")
+        let rows = sqlx::query("SELECT tool, connection_id, idempotency_key FROM invocation WHERE state IN ('intent', 'uncertain') ORDER BY created_ms")
             .fetch_all(&mut self.connection)
             .await?;
         rows.iter()

@@ -49,15 +49,15 @@ impl PublicRows {
     }
 
     /// The review that these rows amount to on the manifest that was read; none where the server offers something else than the rows say. Pins the manifest at the first time.
-    pub async fn review_of(self, db: &mut Db, reading: &Reading) -> Result<Option<TrustedReview>, CliError> {
+    pub async fn review_of(self, db: &mut Db, reading: &Reading, now_ms: u64) -> Result<Option<TrustedReview>, CliError> {
         let (found, era) = (reading.live.raw_digest, reading.live.era);
+        if !self.agrees_with(&reading.manifest, era) {
+            return Ok(None);
+        }
         match self.pinned {
-            Some(pinned) if pinned != (found, era) => return Ok(None),
             Some(_) => {}
             None => {
-                if !self.fits(&reading.manifest) {
-                    return Ok(None);
-                }
+                db.store_manifest(&self.row.id, &found, &reading.manifest.to_json(), now_ms).await?;
                 db.store_public_pin(&self.row, &found, era).await?;
             }
         }
@@ -66,6 +66,12 @@ impl PublicRows {
         let digest = record.digest()?;
         let review = TrustedReview::accept(record, digest, 0);
         review.map(Some).map_err(|error| CliError::internal(error.to_string()))
+    }
+
+    /// Whether the server offers what the rows say: the pinned manifest, or before the first pin one that projects to them.
+    #[must_use]
+    pub fn agrees_with(&self, manifest: &RawManifest, era: Era) -> bool {
+        self.pinned.map_or_else(|| self.fits(manifest), |pinned| pinned == (manifest.digest(), era))
     }
 
     /// Whether the rows are what this manifest projects to. Where one of our devices reviewed for the public client, the row names the raw manifest too.
@@ -83,7 +89,9 @@ impl PublicRows {
         rows_fit && whole
     }
 
-    fn record(&self, manifest: &RawManifest, era: Era) -> ReviewRecord {
+    /// The review that the rows amount to on this manifest.
+    #[must_use]
+    pub fn record(&self, manifest: &RawManifest, era: Era) -> ReviewRecord {
         let mut tools: Vec<ReviewedTool> = self.row.manifest.iter().filter_map(|row| reviewed(row, manifest)).collect();
         tools.sort_by(|a, b| a.name.cmp(&b.name));
         // The row's policy is bound by nothing: it may keep effects from running, never add one that asks.

@@ -4,7 +4,7 @@ use super::scene::{DECISIONS, Laptop, Scene, TOKEN, expect_refused, send};
 use collie_lab::ManifestChange;
 use collie_tests::public_client::{PublicClient, Py, Shared};
 use contract::problem::Exit;
-use contract::{Code, Effect, Json, cjson, manifest};
+use contract::{Code, Effect, Json, manifest};
 use seal::v1::V1Key;
 use sign::Secret;
 use upstream::{Auth, Upstream};
@@ -134,5 +134,17 @@ async fn ours_for_the_public_client_opens_there_and_here() {
     assert_eq!(credential.find_str("access_token"), Some(TOKEN));
     let again = laptop.share("both", &scene.lab.mcp_url(), &flags).await.expect("says so");
     assert_eq!(again.data.find("changed"), Some(&Json::Bool(false)));
-    let _ = cjson::to_json(&again.data);
+
+    // A change is reviewed here, and the public client opens what is sealed under it.
+    scene.lab.switch(|switches| {
+        switches.changes.insert(ManifestChange::Description);
+    });
+    expect_refused(laptop.invoke(&id, "send_note", &send(&["--yes"])).await, Code::ManifestChanged, Exit::Refused);
+    let diff = laptop.review(&id, &["--diff"], None).await.expect("shows");
+    assert_eq!(diff.data.pointer("/diff/0/tool").and_then(Json::as_str), Some("list_notes"));
+    laptop.review(&id, &["--yes"], None).await.expect("reviewed");
+    expect_refused(laptop.invoke(&id, "list_notes", &[]).await, Code::AuthorityAsk, Exit::NeedsYou);
+    laptop.invoke(&id, "list_notes", &["--yes"]).await.expect("reads here");
+    client.sync_once(100).await.expect("syncs");
+    assert!(client.usable().iter().any(|(row, _)| row.id == id), "opens there");
 }

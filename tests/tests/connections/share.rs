@@ -147,3 +147,28 @@ async fn revoking_ends_it_and_says_what_to_change_at_the_provider() {
             || laptop.db().await.find_connection(&id.parse().expect("an id")).await.expect("looks").is_none()
     );
 }
+
+#[tokio::test]
+async fn a_project_and_a_server_without_a_credential() {
+    let scene = Scene::start().await;
+    let laptop = scene.laptop("first").await;
+    let open = collie_lab::Lab::start(collie_lab::LabConfig::default()).await.expect("a lab");
+    let app = laptop.app();
+    let api = app.service().expect("connected").api().expect("a way");
+    let made: Json = api.post("/v1/projects", &Json::from_members([("name", "Garden".into())])).await.expect("made");
+    let project = made.pointer("/project/id").and_then(Json::as_str).expect("an id").to_owned();
+    let url = open.mcp_url();
+    let flags = ["--scope", "project", "--project-id", &project, "--effect", "list_notes=observe", "--yes"];
+    let line = [&["share-mcp", "garden", "--url", url.as_str()], &flags[..]].concat();
+    let shared = laptop.run(&line).await.expect("shared");
+    let id = shared.data.pointer("/connection/id").and_then(Json::as_str).expect("an id").to_owned();
+    assert_eq!(shared.data.pointer("/connection/project_id").and_then(Json::as_str), Some(project.as_str()));
+    laptop.invoke(&id, "list_notes", &[]).await.expect("reads");
+    let again = laptop.run(&line).await.expect("says so");
+    assert_eq!(again.data.find("changed"), Some(&Json::Bool(false)));
+    let revoked = laptop.run(&["connection-revoke", &id, "--yes"]).await.expect("revoked");
+    assert!(revoked.lines.join("\n").contains("It had no credential"), "{:?}", revoked.lines);
+    let closed = laptop.run(&["share-mcp", "closed", "--url", &scene.lab.mcp_url(), "--yes"]).await;
+    let hint = expect_refused(closed, Code::CredentialRefused, Exit::Refused).hint.expect("a hint");
+    assert!(hint.contains("--bearer-stdin"), "{hint}");
+}
