@@ -17,6 +17,7 @@ use broker::{Config, Service};
 use contract::{
     AuditEvent,
     audit::{Actor, AuditLog},
+    device::SessionClass,
     ids::{UserId, WorkspaceId},
     workspace::WorkspaceKind,
 };
@@ -172,7 +173,12 @@ impl World {
 
     /// Pairs one of our devices: rotating tokens.
     pub async fn pair_device(&self, browser: &Browser, name: &str) -> Device {
-        Device::pair(self, browser, name).await
+        Device::pair(self, browser, name, SessionClass::Rotating).await
+    }
+
+    /// Pairs a device of the public client's class that knows more than the public client does.
+    pub async fn pair_sliding(&self, browser: &Browser, name: &str) -> Device {
+        Device::pair(self, browser, name, SessionClass::Sliding).await
     }
 
     /// Pairs the public client: a sliding session.

@@ -4,7 +4,7 @@ use super::{Browser, World, raw};
 use crate::public_client::{self, b64u, now, random};
 use contract::{
     Json, cjson,
-    device::{Enrolled, FetchTokens, PairingStarted, StartPairing},
+    device::{Enrolled, FetchTokens, PairingStarted, SessionClass, StartPairing},
     ids::{DeviceId, UserId, WorkspaceId},
 };
 use sign::Secret;
@@ -112,14 +112,17 @@ impl Request {
 }
 
 impl Device {
-    pub(super) async fn pair(world: &World, browser: &Browser, name: &str) -> Self {
+    pub(super) async fn pair(world: &World, browser: &Browser, name: &str, class: SessionClass) -> Self {
         let (seed, verifier) = (random::<32>(), b64u(random::<32>()));
         let wire_key = public_client::DeviceKey::from_seed(&seed);
         let start = StartPairing {
             device_name: name.to_owned(),
             challenge: public_client::digest(&verifier),
             public_key: wire_key.public(),
-            capabilities: vec!["refresh".to_owned()],
+            capabilities: match class {
+                SessionClass::Rotating => vec!["refresh".to_owned()],
+                SessionClass::Sliding => Vec::new(),
+            },
         };
         let authority = world.authority().to_owned();
         let started: PairingStarted = enrol(&authority, "/v1/devices/start", &start, 201).await;

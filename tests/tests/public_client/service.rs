@@ -191,4 +191,21 @@ on_both_engines! {
         let report = client.sync_once(100).await.expect("an unreviewed row does not end a sync");
         assert_eq!((report.connections, report.connection_credentials), (1, 0));
     }
+
+    async fn the_list_always_fits_what_the_public_client_reads(world: World) {
+        let browser = world.sign_in_owner().await;
+        let mut client = PublicClient::new(world.base_url());
+        world.pair_public(&browser, &mut client, "Laptop").await;
+        client.create_project("Notes", Some("project-1")).await.expect("a project");
+        let large = || vec![tool("a", "observe", Py::dict([("pad", Py::from("x".repeat(900_000)))]))];
+        for project_id in [None, Some("project-1")] {
+            for _ in 0..2 {
+                client.create_connection(&Shared { manifest: large(), project_id, ..shared() }).await.expect("fits");
+            }
+            let third = client.create_connection(&Shared { manifest: large(), project_id, ..shared() }).await;
+            assert!(matches!(third, Err(Refusal::Service { status: 409, .. })), "{project_id:?}: {third:?}");
+        }
+        let report = client.sync_once(100).await.expect("the whole list is read");
+        assert_eq!(report.connections, 4);
+    }
 }

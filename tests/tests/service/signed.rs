@@ -147,6 +147,21 @@ on_both_engines! {
             std::mem::swap(&mut sealed.dek, &mut sealed.payload);
             sealed.to_json().expect("JSON")
         };
+        // The record names another connection, and everything around it fits that record.
+        let (elsewhere, fitting) = {
+            let mut record = good.clone();
+            record.connection = ConnectionId::from_random([9; 16]);
+            let digest = record.digest().expect("a digest");
+            let sealed = sealer.seal(&good, VersionLink::first(), "x");
+            (Signed::sign(&device.key, &record).expect("signs").to_wire(), restate(&sealed, &device.key, |s| s.review_digest = digest))
+        };
+        // The object and its statement agree on an author who is not the caller.
+        let ghostwritten = {
+            let mut sealed = SealedCredentialV2::parse(&sealer.seal(&good, VersionLink::first(), "x")).expect("v2");
+            sealed.author_device = other.device_id.clone();
+            let author = other.device_id.clone();
+            restate(&sealed.to_json().expect("JSON"), &device.key, |s| s.author_device = author)
+        };
         let mut later = good.clone();
         later.review_seq = 7;
         let spoils: Vec<(&str, Code, Spoil)> = vec![
@@ -182,6 +197,11 @@ on_both_engines! {
             ("credential 2 before 1", Code::StaleVersion, set(second)),
             ("a data key of 33 bytes", Code::FieldInvalid, set(reblob(&sealer.seal(&good, VersionLink::first(), "x"), &device.key, lengthen, |_| {}))),
             ("a payload under another connection's key", Code::FieldInvalid, set(reblob(&sealer.seal(&good, VersionLink::first(), "x"), &device.key, |_| {}, |blob| blob[8] ^= 1))),
+            ("a record about another connection", Code::FieldInvalid, Box::new(move |b| {
+                b.review = Some(elsewhere.clone());
+                b.sealed_credential = Some(fitting.clone());
+            })),
+            ("an author who is not the caller", Code::FieldInvalid, set(ghostwritten)),
             ("blobs swapped", Code::FieldInvalid, set(swapped)),
             ("the public envelope", Code::FieldInvalid, set(Json::from_members([("v", 1.into())]))),
         ];
@@ -319,5 +339,64 @@ on_both_engines! {
         assert_eq!(made.endpoint, "https://mcp.example.test/mcp");
         let proxy = contract::connection::CreateConnection { transport: contract::connection::Profile::CloudProxy, ..spelled };
         device.post_typed("/v1/connections", &proxy).await.expect_refusal(Code::Unsupported);
+    }
+
+    async fn a_public_session_writes_no_signed_object(world: World) {
+        let browser = world.sign_in_owner().await;
+        let device = world.pair_device(&browser, "Laptop").await;
+        let sliding = world.pair_sliding(&browser, "Old").await;
+        let deployment = deployment(&world).await;
+        let raw = raw_manifest("one");
+        let row0 = create(&device, &raw).await;
+        let good = record(&row0, &raw);
+        let sealer = Sealer::new(&sliding, deployment.clone(), random());
+        let review = sealer.review(&row0, &good, &raw, VersionLink::first());
+        let before = written(&world).await;
+        sliding.post_typed(&target(&row0, "review"), &review).await.expect_refusal(Code::Unsupported);
+        let v2 = contract::connection::CreateConnection { seal_format: Some(SealFormat::V2), ..sealing::create_body("N", &raw, "") };
+        sliding.post_typed("/v1/connections", &v2).await.expect_refusal(Code::FieldInvalid);
+        assert_eq!(written(&world).await, before, "nothing was written");
+
+        let ours = Sealer::new(&device, deployment, random());
+        let review = ours.review(&row0, &good, &raw, VersionLink::first());
+        let row1 = row(device.post_typed(&target(&row0, "review"), &review).await.expect_ok());
+        let link = VersionLink::after(1, sealing::commitment(review.sealed_credential.as_ref().expect("there")));
+        let put = PutCredential { sealed_credential: sealer.seal(&good, link, "x"), expected_version: Some(row1.version) };
+        sliding.post_typed(&target(&row0, "credential"), &put).await.expect_refusal(Code::Unsupported);
+        sliding.get(&target(&row0, "credential")).await.expect_refusal(Code::NotFound);
+    }
+
+    async fn a_plain_review_names_what_stands(world: World) {
+        let browser = world.sign_in_owner().await;
+        let device = world.pair_device(&browser, "Laptop").await;
+        let raw = raw_manifest("one");
+        let v1 = contract::connection::CreateConnection { seal_format: Some(SealFormat::V1), ..sealing::create_body("N", &raw, "") };
+        let row0 = row(device.post_typed("/v1/connections", &v1).await.expect_ok());
+        let plain = |digest: &str| Json::from_members([("digest", digest.into()), ("allowed_effects", Json::Array(vec!["act".into(), "observe".into()]))]);
+        let before = written(&world).await;
+        let other = Digest::of(&[b"x"]).b64u();
+        device.post(&target(&row0, "review"), &plain(&other)).await.expect_refusal(Code::DigestMismatch);
+        assert_eq!(written(&world).await, before, "nothing was written");
+        let row1 = row(device.post(&target(&row0, "review"), &plain(&row0.manifest_digest)).await.expect_ok());
+        assert_eq!((row1.status, row1.policy.allowed_effects.as_slice()), (Status::Active, &[Effect::Observe, Effect::Act][..]));
+        let again = row(device.post(&target(&row0, "review"), &plain(&row0.manifest_digest)).await.expect_ok());
+        assert_eq!(again.version, row1.version, "twice is once");
+
+        // A device that read another manifest names the review by its digest of the rows.
+        let review_digest = Digest::parse(&row0.manifest_digest).expect("a digest");
+        let report = DriftReport { raw_digest: raw_manifest("two").digest(), review_digest };
+        let lifted = row(device.post_typed(&target(&row0, "drift"), &report).await.expect_ok());
+        assert_eq!((lifted.status, lifted.reviewed_digest.as_str()), (Status::ReviewRequired, ""));
+    }
+
+    async fn the_cursor_comes_back_as_it_was(world: World) {
+        let device = world.pair_device(&world.sign_in_owner().await, "Laptop").await;
+        for cursor in [0, 41, 9_007_199_254_740_991] {
+            let page = device.get(&format!("/v1/sync/pull?cursor={cursor}&limit=100")).await.expect_ok();
+            assert_eq!(page.find("cursor").and_then(Json::as_i64), Some(cursor));
+        }
+        for query in ["cursor=-1", "cursor=x", "cursor=1&cursor=2", "limit=0", "limit=100000"] {
+            device.get(&format!("/v1/sync/pull?{query}")).await.expect_refusal(Code::FieldInvalid);
+        }
     }
 }
