@@ -199,6 +199,33 @@ fn is_telling(piece: &[u8]) -> bool {
     piece.iter().enumerate().filter(|(at, byte)| !piece.get(..*at).unwrap_or_default().contains(byte)).count() >= 5
 }
 
+/// What is secret of a `collie-seal-v2:` text: the text behind the head, the same without dashes, and the key's bytes. The head, which names the key, is no secret.
+#[must_use]
+pub fn key_text_secrets(text: &str) -> Option<[Vec<u8>; 3]> {
+    /// Symbols of version, kind and key id: ten bytes.
+    const HEAD_SYMBOLS: usize = 16;
+    /// Bytes of the key behind them.
+    const KEY_BYTES: usize = 32;
+    const ALPHABET: &[u8] = b"0123456789ABCDEFGHJKMNPQRSTVWXYZ";
+    let written = text.trim().strip_prefix("collie-seal-v2:")?;
+    let symbols: Vec<u8> = written.bytes().filter(|byte| *byte != b'-').collect();
+    let secret = symbols.get(HEAD_SYMBOLS..)?;
+    // A dash after every fifth symbol.
+    let written = written.as_bytes().get(HEAD_SYMBOLS + HEAD_SYMBOLS / 5..)?;
+    let (mut bytes, mut held, mut bits) = (Vec::new(), 0_u32, 0_u32);
+    for symbol in secret {
+        let value = ALPHABET.iter().position(|known| known.eq_ignore_ascii_case(symbol))?;
+        held = (held << 5 | u32::try_from(value).ok()?) & 0xfff;
+        bits += 5;
+        if bits >= 8 {
+            bits -= 8;
+            bytes.push(u8::try_from(held >> bits & 0xff).ok()?);
+        }
+    }
+    bytes.truncate(KEY_BYTES);
+    Some([written.to_vec(), secret.to_vec(), bytes])
+}
+
 /// Every file below `folder`, with its path from there.
 #[must_use]
 pub fn files_below(folder: &Path) -> Vec<(PathBuf, Place)> {
@@ -290,6 +317,18 @@ mod tests {
     #[test]
     fn noise_has_none_of_them() {
         assert_eq!(canary().search(&Place::new("noise", noise(200_000))), []);
+    }
+
+    #[test]
+    fn a_key_text_is_taken_apart_as_it_was_put_together() {
+        let key: [u8; 32] = std::array::from_fn(|at| u8::try_from(at * 7 % 251 + 1).expect("a byte"));
+        let sealing = seal::UserSealingKey::new(1, sign::Secret::new(key)).expect("a key");
+        let text = seal::recovery::encode_usk(&sealing).expect("a text").with(String::clone);
+        let [written, symbols, bytes] = key_text_secrets(&text).expect("a key text");
+        assert_eq!((symbols.len(), bytes), (60, key.to_vec()));
+        let without: Vec<u8> = written.iter().copied().filter(|byte| *byte != b'-').collect();
+        assert!(text.as_bytes().ends_with(&written) && without == symbols);
+        assert_eq!(key_text_secrets("collie-seal-v1:x"), None);
     }
 
     #[test]

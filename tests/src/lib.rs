@@ -8,4 +8,5 @@ pub mod harness;
 pub mod plain_http;
 pub mod processes;
 pub mod public_client;
+pub mod recorder;
 pub mod trouble;

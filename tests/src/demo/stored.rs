@@ -49,9 +49,9 @@ pub(super) fn read_row(database: &Path, connection_id: &str) -> Result<StoredRow
 }
 
 /// Bytes that the service keeps (database, log of the database, everything else in its folder) and what it logged, and how often a secret is in them in any spelling.
-pub(super) fn search(folder: &Path, log: &[u8], secret: &str) -> (usize, usize) {
+pub(super) fn search(folder: &Path, log: &[u8], secret: &[u8]) -> (usize, usize) {
     let mut canary = Canary::default();
-    canary.add("credential", secret.as_bytes());
+    canary.add("secret", secret);
     let mut places: Vec<Place> = files_below(folder).into_iter().map(|(_, place)| place).collect();
     places.push(Place::new("log", log));
     let bytes = places.iter().map(|place| place.bytes.len()).sum();

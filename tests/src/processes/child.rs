@@ -25,6 +25,20 @@ pub struct Seen {
     pub environment: Vec<u8>,
 }
 
+impl Seen {
+    /// What the process was given, where it ended before anybody could look.
+    fn or_given(mut self, command: &Command) -> Self {
+        use std::os::unix::ffi::OsStrExt as _;
+        if self.command_line.is_empty() {
+            let words = std::iter::once(command.get_program()).chain(command.get_args());
+            self.command_line = words.flat_map(|word| [word.as_bytes(), b"\0"].concat()).collect();
+            let given = command.get_envs().filter_map(|(name, value)| Some([name.as_bytes(), b"=", value?.as_bytes(), b"\0"].concat()));
+            self.environment = given.flatten().collect();
+        }
+        self
+    }
+}
+
 /// A process that has ended.
 #[derive(Debug, Clone)]
 pub struct Finished {
@@ -78,7 +92,7 @@ impl Running {
         let failed = |error: std::io::Error| Trouble::new(format!("`{program}` did not start: {error}"), "look at its folder");
         let mut child = live::spawn(command).map_err(failed)?;
         // Read before anything is written to it, so that a secret on the command line cannot hide behind a quick end.
-        let seen = look(&program, child.id());
+        let seen = look(&program, child.id()).or_given(command);
         let (out, err) = (Pipe::collect(child.stdout.take()), Pipe::collect(child.stderr.take()));
         if let Some(mut pipe) = child.stdin.take() {
             // A program that does not read its input is not wrong for that.

@@ -15,6 +15,7 @@ pub struct Device {
     name: String,
     folder: PathBuf,
     loopback: bool,
+    environment: Vec<(String, String)>,
     /// Everything that was run here, for those who search it.
     runs: Mutex<Vec<Finished>>,
 }
@@ -38,13 +39,20 @@ impl Device {
                 .map_err(|error| Trouble::new(format!("cannot make {}: {error}", folder.display()), "look at its permissions"))?;
         }
         let program = binaries.program("collie");
-        Ok(Self { program, name: name.to_owned(), folder: folder.to_owned(), loopback: true, runs: Mutex::default() })
+        Ok(Self { program, name: name.to_owned(), folder: folder.to_owned(), loopback: true, environment: Vec::new(), runs: Mutex::default() })
     }
 
     /// The same device, without the development setting that lets connections lead to this machine.
     #[must_use]
     pub fn without_loopback(mut self) -> Self {
         self.loopback = false;
+        self
+    }
+
+    /// The same device, with this variable in the environment of every command.
+    #[must_use]
+    pub fn with_environment(mut self, name: &str, value: &str) -> Self {
+        self.environment.push((name.to_owned(), value.to_owned()));
         self
     }
 
@@ -74,6 +82,11 @@ impl Device {
     /// Runs `collie online <arguments>` with this on its standard input.
     pub fn run_with(&self, arguments: &[&str], stdin: &[u8]) -> Result<Finished, Trouble> {
         self.keep(self.start(arguments, stdin)?.finish()?)
+    }
+
+    /// Runs `collie online <arguments>` to its end and keeps no record of it here: for what prints a secret.
+    pub fn run_apart(&self, arguments: &[&str]) -> Result<Finished, Trouble> {
+        self.start(arguments, b"")?.finish()
     }
 
     /// Runs `collie online <arguments> --json`, which must succeed, and returns its data.
@@ -113,6 +126,7 @@ impl Device {
         command.arg("online").args(arguments).env_clear().current_dir(&self.folder);
         command.env("HOME", self.folder.join("home")).env("TMPDIR", self.folder.join("tmp"));
         command.env("COLLIE_STATE_DIR", self.state_dir());
+        command.envs(self.environment.iter().map(|(name, value)| (name, value)));
         if self.loopback {
             command.env("COLLIE_DEVELOPMENT_ALLOW_LOOPBACK", "1");
         }

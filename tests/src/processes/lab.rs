@@ -75,6 +75,16 @@ impl Lab {
         read(self.authorized(Request::get(self.field("seen_url"))).send()?)
     }
 
+    /// Waits until a request hangs there.
+    pub fn wait_hanging(&self) -> Result<(), Trouble> {
+        for _ in 0..LOOKS_MAX {
+            if self.seen()?.get("hanging").and_then(Value::as_u64).is_some_and(|count| count > 0) {
+                return Ok(());
+            }
+        }
+        Err(Trouble::new("no request hangs", "look at the fault that was armed"))
+    }
+
     /// How often a tool's effect has happened.
     pub fn applied(&self, tool: &str) -> Result<u64, Trouble> {
         Ok(self.seen()?.pointer(&format!("/counts/applied/{tool}")).and_then(Value::as_u64).unwrap_or(0))
@@ -88,6 +98,9 @@ impl Lab {
         self.ready.get(name).and_then(Value::as_str).unwrap_or_default()
     }
 }
+
+/// Looks at what a lab has seen before a wait is given up.
+const LOOKS_MAX: usize = 20_000;
 
 fn read(answer: Answer) -> Result<Value, Trouble> {
     if answer.status != 200 {

@@ -149,3 +149,21 @@ async fn another_credential_is_sealed_by_a_review_and_the_old_one_is_gone() {
     assert_eq!(replaced.data.pointer("/connection/credential_version").and_then(Json::as_i64), Some(2));
     first.invoke(&id, "list_notes", &[]).await.expect("reads");
 }
+
+#[tokio::test]
+async fn a_device_that_never_saw_the_review_asks_for_the_credential() {
+    let scene = Scene::start().await;
+    let first = scene.laptop("first").await;
+    let id = first.shared(&scene.lab).await;
+    scene.lab.switch(|switches| {
+        switches.changes.insert(ManifestChange::Description);
+    });
+    expect_refused(first.invoke(&id, "send_note", &send(&["--yes"])).await, Code::ManifestChanged, Exit::Refused);
+    let newcomer = scene.second(&first).await;
+    let refused = expect_refused(newcomer.review(&id, &["--yes"], None).await, Code::ReviewRequired, Exit::Refused);
+    assert!(refused.hint.expect("a hint").contains("--bearer-stdin"));
+    newcomer.review(&id, DECISIONS, Some(super::scene::TOKEN)).await.expect("reviewed");
+    for laptop in [&newcomer, &first] {
+        laptop.invoke(&id, "list_notes", &[]).await.expect("reads");
+    }
+}

@@ -76,7 +76,7 @@ fn the_pages_name_only_commands_and_flags_that_exist() {
             assert_eq!(fault_of(&words, &online), None, "{page}: {}", words.join(" "));
         }
     }
-    assert!(seen >= 8, "the pages are not read as they should be: {seen}");
+    assert!(seen >= 5, "the pages are not read as they should be: {seen}");
 }
 
 /// The must-fail control of the test above.

@@ -28,10 +28,9 @@ pub(crate) fn verify(jwt: &str, wanted: &Wanted<'_>) -> Option<String> {
     let text = |name: &str| claims.get(name).and_then(Value::as_str);
     let number = |name: &str| claims.get(name).and_then(Value::as_u64);
     // The issuer is the sole audience: a token endpoint's address can be anybody's.
-    let audience = match claims.get("aud")? {
-        Value::Array(list) if list.len() == 1 => list.first()?.as_str()?,
-        other => other.as_str()?,
-    };
+    let audience = claims.get("aud")?;
+    let only = audience.as_array().filter(|list| list.len() == 1).and_then(|list| list.first());
+    let audience = only.unwrap_or(audience).as_str()?;
     let names = text("iss")? == wanted.client_id && text("sub")? == wanted.client_id && audience == wanted.issuer;
     let lives = (wanted.now_s..=wanted.now_s + LIFE_S_MAX).contains(&number("exp")?);
     let signature = URL_SAFE_NO_PAD.decode(signature).ok()?;

@@ -205,7 +205,7 @@ fn back(work: &Work<'_>, redirect_uri: &str, state: Option<String>, pairs: &[(&s
 fn go(address: &str) -> Answer {
     let mut answer = Answer::text(StatusCode::FOUND, "text/plain", String::new());
     if let Ok(value) = HeaderValue::from_str(address) {
-        answer.headers.insert(LOCATION, value);
+        answer.headers.push((LOCATION, value));
     }
     answer
 }

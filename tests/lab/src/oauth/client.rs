@@ -178,7 +178,7 @@ fn proves(work: &mut Work<'_>, client_id: &str, client: &Client, proof: Proof) -
 fn unknown(in_header: bool, text: &str) -> Answer {
     let mut answer = Answer::error(StatusCode::UNAUTHORIZED, "invalid_client", text);
     if in_header {
-        answer.headers.insert(WWW_AUTHENTICATE, HeaderValue::from_static(r#"Basic realm="collie-lab""#));
+        answer.headers.push((WWW_AUTHENTICATE, HeaderValue::from_static(r#"Basic realm="collie-lab""#)));
     }
     answer
 }

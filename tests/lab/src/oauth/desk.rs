@@ -12,7 +12,7 @@ use crate::wire::Peer;
 use axum::response::Response;
 use bytes::Bytes;
 use http::header::{CACHE_CONTROL, CONTENT_TYPE};
-use http::{HeaderMap, HeaderValue, StatusCode};
+use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use serde_json::{Value, json};
 use std::sync::Arc;
 
@@ -61,7 +61,7 @@ pub(crate) struct Work<'a> {
 /// An answer before faults.
 pub(crate) struct Answer {
     pub(crate) status: StatusCode,
-    pub(crate) headers: HeaderMap,
+    pub(crate) headers: Vec<(HeaderName, HeaderValue)>,
     pub(crate) body: Body,
     /// The error code, where the body does not say it.
     pub(crate) refusal: Option<String>,
@@ -75,12 +75,12 @@ pub(crate) enum Body {
 
 impl Answer {
     pub(crate) fn json(status: StatusCode, value: Value) -> Answer {
-        let headers = HeaderMap::from_iter([(CACHE_CONTROL, HeaderValue::from_static("no-store"))]);
+        let headers = vec![(CACHE_CONTROL, HeaderValue::from_static("no-store"))];
         Answer { status, headers, body: Body::Json(value), refusal: None }
     }
 
     pub(crate) fn text(status: StatusCode, media_type: &'static str, text: String) -> Answer {
-        Answer { status, headers: HeaderMap::new(), body: Body::Text(media_type, text), refusal: None }
+        Answer { status, headers: Vec::new(), body: Body::Text(media_type, text), refusal: None }
     }
 
     pub(crate) fn error(status: StatusCode, code: &str, description: &str) -> Answer {
@@ -206,7 +206,7 @@ impl Desk {
 
 /// Writes an answer, damaged as the fault says.
 fn write(answer: Answer, fault: Option<&Fault>) -> Script {
-    let mut headers = answer.headers;
+    let mut headers = HeaderMap::from_iter(answer.headers);
     let (media_type, text) = match answer.body {
         Body::Text(media_type, text) => (media_type, text),
         Body::Json(mut value) => {

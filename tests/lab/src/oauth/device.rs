@@ -79,16 +79,20 @@ pub(crate) fn poll(work: &mut Work<'_>, client_id: &str, form: &Form) -> Result<
         return Err(Answer::bad("invalid_grant", "no such device code"));
     };
     device.polls += 1;
-    work.entry.token = match device {
-        device if device.client_id != client_id => TokenVerdict::OtherClients,
-        device if device.family.is_some() => TokenVerdict::Reused,
-        device if device.expires_at_s <= now_s => TokenVerdict::Expired,
-        _ => TokenVerdict::Right,
+    work.entry.token = if device.client_id != client_id {
+        TokenVerdict::OtherClients
+    } else if device.family.is_some() {
+        TokenVerdict::Reused
+    } else if device.expires_at_s <= now_s {
+        TokenVerdict::Expired
+    } else {
+        TokenVerdict::Right
     };
-    match work.entry.token {
-        TokenVerdict::Right => {}
-        TokenVerdict::Expired => return Err(Answer::bad("expired_token", "this device code is too old")),
-        _ => return Err(Answer::bad("invalid_grant", "this device code is not good")),
+    if work.entry.token == TokenVerdict::Expired {
+        return Err(Answer::bad("expired_token", "this device code is too old"));
+    }
+    if work.entry.token != TokenVerdict::Right {
+        return Err(Answer::bad("invalid_grant", "this device code is not good"));
     }
     match work.switches.device {
         DeviceGrant::Auto if device.polls > work.switches.device_pending => {}

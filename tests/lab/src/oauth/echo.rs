@@ -4,7 +4,7 @@ use super::desk::{Answer, Work};
 use super::form::{Form, with_query, write};
 use super::switches::SecretEcho;
 use http::header::AUTHORIZATION;
-use http::{HeaderMap, HeaderValue, StatusCode};
+use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use serde_json::json;
 
 const SECRETS: [&str; 8] = [
@@ -43,7 +43,7 @@ pub(crate) fn refusal(work: &Work<'_>, headers: &HeaderMap, form: &Form) -> Opti
         SecretEcho::Header => {
             let mut answer = Answer::error(bad, "invalid_request", "see x-lab-echo");
             if let Ok(value) = HeaderValue::from_str(&told) {
-                answer.headers.insert("x-lab-echo", value);
+                answer.headers.push((HeaderName::from_static("x-lab-echo"), value));
             }
             answer
         }

@@ -1,6 +1,7 @@
 //! The service's stored row beside the device's view of the same connection, and a search of everything the service keeps.
 
 use super::share::text;
+use crate::canary::key_text_secrets;
 use crate::demo::say::shorten;
 use crate::demo::stored::{self, StoredRow};
 use crate::demo::teller::Teller;
@@ -34,9 +35,10 @@ pub(in crate::demo) fn look_at_the_service(world: &mut World, teller: &mut Telle
 fn search(world: &World, teller: &mut Teller) -> Result<(), Trouble> {
     let service = world.service()?;
     let log = service.process().err_so_far();
-    let key = world.key_text.split_once(':').map_or(world.key_text.as_str(), |(_, rest)| rest).to_owned();
-    let mut secrets = vec![("your sealing key", key)];
-    secrets.extend(world.target.bearer.iter().map(|token| ("the bearer token", token.clone())));
+    let [_, _, key] = key_text_secrets(&world.key_text)
+        .ok_or_else(|| Trouble::new("the exported key text is not of the form that is known here", "this is a defect"))?;
+    let mut secrets = vec![("Your sealing key", key)];
+    secrets.extend(world.target.bearer.iter().map(|token| ("The bearer token", token.clone().into_bytes())));
     let mut found_at_all = 0;
     for (name, secret) in secrets {
         let (bytes, found) = stored::search(service.state_dir(), &log, &secret);
