@@ -11,6 +11,7 @@ mod error;
 mod exchange;
 mod forms;
 mod manifest;
+pub mod oauth;
 mod param_headers;
 mod redact;
 mod rpc;
