@@ -73,15 +73,22 @@ fn fault_of(test: &str, root: &Path) -> Option<String> {
     (!has_test(&source, name)).then(|| format!("`{file}` has no test `{name}`"))
 }
 
-/// Whether a function of this name stands under a test attribute.
+/// Whether a function of this name stands under a test attribute, or in the macro that writes one test for each engine.
 fn has_test(source: &str, name: &str) -> bool {
-    let heads = [format!("fn {name}()"), format!("async fn {name}()")];
-    let mut under_attribute = false;
-    for line in source.lines().map(str::trim) {
-        if line.starts_with("#[test]") || line.starts_with("#[tokio::test") || line.starts_with("#[sqlx::test") {
+    let is_it = |line: &str| line.trim_start_matches("async ").strip_prefix("fn ").and_then(|rest| rest.strip_prefix(name)).is_some_and(|rest| rest.starts_with('('));
+    let (mut under_attribute, mut on_both_engines) = (false, false);
+    for line in source.lines() {
+        if line.starts_with("on_both_engines! {") {
+            on_both_engines = true;
+        } else if line == "}" {
+            on_both_engines = false;
+        }
+        let trimmed = line.trim();
+        if trimmed.starts_with("#[test]") || trimmed.starts_with("#[tokio::test") {
             under_attribute = true;
-        } else if line.contains("fn ") && under_attribute {
-            if heads.iter().any(|head| line.starts_with(head) || line.starts_with(&format!("pub {head}"))) {
+        } else if trimmed.starts_with("fn ") || trimmed.starts_with("async fn ") {
+            let directly_in_macro = on_both_engines && line.starts_with("    async fn ");
+            if (under_attribute || directly_in_macro) && is_it(trimmed) {
                 return true;
             }
             under_attribute = false;
@@ -104,6 +111,13 @@ mod tests {
     fn evidence_that_is_whole_has_no_fault() {
         let toml = "[threat.T-ONE]\ntests = [\"src/evidence.rs::evidence_that_is_whole_has_no_fault\"]\n[threat.T-TWO]\nremains = \"somewhat\"\n";
         assert_eq!(faults(toml), Vec::<String>::new());
+    }
+
+    #[test]
+    fn a_test_for_each_engine_is_a_test_and_a_helper_beside_it_is_none() {
+        let source = "async fn helper(x: u8) {}\non_both_engines! {\n    async fn one(world: World) {\n        async fn inner() {}\n    }\n}\nasync fn late(w: World) {}\n#[test]\nfn plain() {}\nfn plainer() {}\n";
+        let found: Vec<&str> = ["helper", "one", "inner", "late", "plain", "plainer", "plai"].into_iter().filter(|name| has_test(source, name)).collect();
+        assert_eq!(found, ["one", "plain"]);
     }
 
     /// The must-fail controls: each way in which the page and the tests can part.
