@@ -8,6 +8,7 @@ mod node;
 mod peers;
 mod postgres;
 mod process;
+mod python;
 mod say;
 mod suite;
 mod tidy;

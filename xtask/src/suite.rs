@@ -21,7 +21,7 @@ Usage: cargo xtask test [--fast]
   doctests    the documentation's examples, among them those that must not compile
   generated   generated files are what their binaries print
 
-What is missing (PostgreSQL, Node.js) is installed when this runs as root on a system with apt-get. What cannot be had
+What is missing (PostgreSQL, Node.js, Python) is installed when this runs as root on a system with apt-get. What cannot be had
 fails when CI is set, and is said and left out otherwise.
 
   --fast  without PostgreSQL and peers";
@@ -113,7 +113,7 @@ fn suites(repo: &Repo, given: &[(&'static str, OsString)]) -> Command {
         repo.cargo(&["test", "--workspace", "--lib", "--bins", "--tests", "--no-fail-fast", "--locked"])
     };
     // Only what this run prepared: a variable left over from another would name a server that is gone.
-    for variable in [postgres::VARIABLE, binaries::VARIABLE, "COLLIE_NODE", "COLLIE_PEER_EVERYTHING"] {
+    for variable in [postgres::VARIABLE, binaries::VARIABLE].into_iter().chain(peers::variables()) {
         command.env_remove(variable);
     }
     command.envs(given.iter().map(|(name, value)| (name, value)));
