@@ -94,9 +94,11 @@ impl World {
 
     /// Signs a browser in as the owner, by the owner link, as a person does.
     pub async fn sign_in_owner(&self) -> Browser {
-        let link = self.service.make_owner_link().await.expect("an owner link");
-        // EXPOSE: to the browser that follows it.
-        let path = link.with(|url| url.trim_start_matches(self.base_url()).to_owned());
+        let path = {
+            let link = self.service.make_owner_link();
+            // EXPOSE: to the browser that follows it.
+            link.await.expect("an owner link").with(|url| url.trim_start_matches(self.base_url()).to_owned())
+        };
         let mut browser = Browser::new(self.base_url());
         browser.follow_owner_link(&path).await;
         browser

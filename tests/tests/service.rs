@@ -2,5 +2,9 @@
 
 #[path = "service/isolation.rs"]
 mod isolation;
+#[path = "service/review_parts.rs"]
+mod review_parts;
 #[path = "service/signed.rs"]
 mod signed;
+#[path = "service/steps.rs"]
+mod steps;

@@ -48,10 +48,9 @@ impl PublicClient {
         ]);
         let incoming = self.unsigned("/v1/devices/token", &body).await?;
         if incoming.status == 428 {
-            return Err(match failure(&incoming) {
-                Refusal::Service { error, .. } if error == "authorization_pending" => Refusal::AuthorizationPending,
-                other => other,
-            });
+            let failed = failure(&incoming);
+            let pending = matches!(&failed, Refusal::Service { error, .. } if error == "authorization_pending");
+            return Err(if pending { Refusal::AuthorizationPending } else { failed });
         }
         let answer = with_status(incoming, 200)?;
         let filled = |key: &'static str| {

@@ -113,19 +113,11 @@ fn aad(scope: &str, object_id: &str) -> Vec<u8> {
 mod tests {
     use super::*;
 
-    const SEED_A: [u8; 32] = {
-        let mut seed = [0_u8; 32];
-        let mut at = 0;
-        while at < 32 {
-            seed[at] = at as u8;
-            at += 1;
-        }
-        seed
-    };
-
     #[test]
     fn the_published_signature_comes_out() {
-        let key = DeviceKey::from_seed(&SEED_A);
+        let mut seed = [0_u8; 32];
+        seed.iter_mut().zip(0..).for_each(|(byte, value)| *byte = value);
+        let key = DeviceKey::from_seed(&seed);
         assert_eq!(key.public(), "A6EHv_POEL4dcN0Y50vAmWfk1jCbpQ1fHdyGZBJVMbg");
         let signature =
             key.sign("GET", "/v1/sync/pull?cursor=0&limit=100", b"", 1_790_000_000, "AAECAwQFBgcICQoLDA0ODxAR");

@@ -1,5 +1,6 @@
 //! What is not yours is not there: other people, other workspaces, other session classes.
 
+use crate::steps::{deployment, row};
 use collie_tests::{
     harness::{
         Device,
@@ -10,16 +11,11 @@ use collie_tests::{
 };
 use contract::{
     Code, Json, cjson,
-    connection::{ConnectionAnswer, ConnectionRow, DriftReport},
+    connection::DriftReport,
     credential::PutCredential,
     workspace::{AddMember, CreateProject, CreateWorkspace, Role},
 };
 use seal::device_direct::VersionLink;
-
-fn row(answer: Json) -> ConnectionRow {
-    let bytes = answer.canonical();
-    cjson::from_slice::<ConnectionAnswer>(&bytes, bytes.len()).expect("a connection").connection
-}
 
 fn named(answer: &Json, outer: &str) -> String {
     answer.find(outer).and_then(|inner| inner.find_str("id")).expect("an id").to_owned()
@@ -48,10 +44,7 @@ on_both_engines! {
         let owner = world.pair_device(&world.sign_in_owner().await, "Laptop").await;
         let stranger_person = world.make_person(2).await;
         let stranger = world.pair_device(&world.sign_in_as(&stranger_person).await, "Elsewhere").await;
-        let deployment = {
-            let found: Result<_, store::StoreError> = world.store().read("find", |mut tx| async move { tx.find_deployment().await }).await;
-            found.expect("reads").expect("there").id
-        };
+        let deployment = deployment(&world).await;
         let sealer = Sealer::new(&owner, deployment, random());
         let raw = raw_manifest("one");
         let row0 = row(owner.post_typed("/v1/connections", &sealing::create_body("Notes", &raw, "")).await.expect_ok());
@@ -68,8 +61,8 @@ on_both_engines! {
         assert_eq!(theirs, nowhere, "not yours and not there are one answer, word for word");
         let list = stranger.get("/v1/connections").await.expect_ok();
         assert_eq!(list.find("connections").and_then(Json::as_array).map(<[Json]>::len), Some(0));
-        let after = row(owner.post_typed(&format!("/v1/connections/{}/drift", row0.id), &cjson::from_slice::<DriftReport>(
-            &cjson::to_canonical(&DriftReport { raw_digest: raw.digest(), review_digest: record1.digest().expect("a digest") }).expect("JSON"), 1000).expect("reads")).await.expect_ok());
+        let fits = DriftReport { raw_digest: raw.digest(), review_digest: record1.digest().expect("a digest") };
+        let after = row(owner.post_typed(&format!("/v1/connections/{}/drift", row0.id), &fits).await.expect_ok());
         assert_eq!(after.version, row1.version, "the stranger changed nothing");
     }
 
@@ -116,10 +109,7 @@ on_both_engines! {
         member.post_typed("/v1/connections", &body).await.expect_refusal(Code::RoleForbidden);
         member.post_typed("/v1/projects", &CreateProject { name: "Q".to_owned(), project_id: None }).await.expect_refusal(Code::RoleForbidden);
 
-        let deployment = {
-            let found: Result<_, store::StoreError> = world.store().read("find", |mut tx| async move { tx.find_deployment().await }).await;
-            found.expect("reads").expect("there").id
-        };
+        let deployment = deployment(&world).await;
         let row0 = row(owner.post_typed("/v1/connections", &body).await.expect_ok());
         let sealer = Sealer::new(&owner, deployment, random());
         let review = sealer.review(&row0, &record(&row0, &raw), &raw, VersionLink::first());
@@ -135,10 +125,7 @@ on_both_engines! {
         let ours = world.pair_device(&browser, "Laptop").await;
         let mut public = PublicClient::new(world.base_url());
         world.pair_public(&browser, &mut public, "Old").await;
-        let deployment = {
-            let found: Result<_, store::StoreError> = world.store().read("find", |mut tx| async move { tx.find_deployment().await }).await;
-            found.expect("reads").expect("there").id
-        };
+        let deployment = deployment(&world).await;
         let raw = raw_manifest("one");
         let row0 = row(ours.post_typed("/v1/connections", &sealing::create_body("Notes", &raw, "")).await.expect_ok());
         let sealer = Sealer::new(&ours, deployment, random());

@@ -1,226 +1,20 @@
-//! Signed reviews and v2 credentials: each part that disagrees with another is refused alone, with nothing written; the whole passes.
+//! The life of a reviewed connection: versions follow one another, drift narrows, a new review lifts it, an end is an end.
 
+use crate::steps::{create, deployment, row, target, written};
 use collie_tests::{
-    harness::{
-        Device, World,
-        sealing::{self, Sealer, raw_manifest, record},
-    },
+    harness::sealing::{self, Sealer, raw_manifest, record},
     on_both_engines,
     public_client::random,
 };
 use contract::{
     Code, Digest, Effect, Json,
-    cjson::{self, to_json},
-    connection::{ConnectionAnswer, ConnectionRow, DriftReport, ReviewConnection, SealFormat, Status},
+    connection::{CreateConnection, DriftReport, Profile, ReviewConnection, SealFormat, Status},
     credential::{CredentialStatement, PutCredential, SealedCredentialV2},
-    ids::{ConnectionId, DeviceId, ProjectId, WorkspaceId},
-    manifest::RawManifest,
-    review::ReviewRecord,
 };
 use seal::device_direct::VersionLink;
-use sign::{Signed, SignedBody};
-use std::collections::BTreeMap;
-
-/// What must not change when something is refused. Nonces of well-signed requests are spent before their body is judged.
-async fn written(world: &World) -> BTreeMap<String, i64> {
-    let mut rows = world.database.rows().await;
-    rows.remove("request_nonce");
-    rows
-}
-
-fn row(answer: Json) -> ConnectionRow {
-    let bytes = answer.canonical();
-    cjson::from_slice::<ConnectionAnswer>(&bytes, bytes.len()).expect("a connection").connection
-}
-
-async fn deployment(world: &World) -> contract::ids::DeploymentId {
-    let found: Result<_, store::StoreError> =
-        world.store().read("find", |mut tx| async move { tx.find_deployment().await }).await;
-    found.expect("reads").expect("there").id
-}
-
-async fn create(device: &Device, raw: &RawManifest) -> ConnectionRow {
-    row(device.post_typed("/v1/connections", &sealing::create_body("Notes", raw, "")).await.expect_ok())
-}
-
-fn target(row: &ConnectionRow, call: &str) -> String {
-    format!("/v1/connections/{}/{call}", row.id)
-}
-
-/// Signs a changed copy of a signed object's body again, by the same or another key.
-fn resign<T: SignedBody>(json: &Json, key: &sign::DeviceKey, change: impl FnOnce(&mut T)) -> Json {
-    let bytes = contract::b64u::decode(json.find_str("payload").expect("payload")).expect("b64u");
-    let mut body: T = cjson::from_slice(&bytes, bytes.len()).expect("a body");
-    change(&mut body);
-    to_json(&Signed::sign(key, &body).expect("signs").to_wire()).expect("JSON")
-}
-
-/// A sealed credential with a changed statement.
-fn restate(sealed: &Json, key: &sign::DeviceKey, change: impl FnOnce(&mut CredentialStatement)) -> Json {
-    let Json::Object(mut members) = sealed.clone() else { panic!("an object") };
-    let statement = resign(&members["statement"], key, change);
-    members.insert("statement".to_owned(), statement);
-    Json::Object(members)
-}
-
-/// A sealed credential with one blob changed, and a statement that fits it.
-fn reblob(sealed: &Json, key: &sign::DeviceKey, dek: fn(&mut Vec<u8>), payload: fn(&mut Vec<u8>)) -> Json {
-    let mut parsed = SealedCredentialV2::parse(sealed).expect("v2");
-    let change = |text: &str, change: fn(&mut Vec<u8>)| {
-        let mut bytes = contract::b64u::decode(text).expect("b64u");
-        change(&mut bytes);
-        bytes
-    };
-    let (dek, payload) = (change(&parsed.dek, dek), change(&parsed.payload, payload));
-    (parsed.dek, parsed.payload) = (contract::b64u::encode(&dek), contract::b64u::encode(&payload));
-    restate(&parsed.to_json().expect("JSON"), key, |statement| {
-        statement.dek_sha256 = Digest::of(&[&dek]);
-        statement.payload_sha256 = Digest::of(&[&payload]);
-    })
-}
-
-/// Makes the ciphertext of a blob one byte longer.
-fn lengthen(blob: &mut Vec<u8>) {
-    let length = u32::try_from(blob.len() - 128 + 1).expect("short");
-    blob[124..128].copy_from_slice(&length.to_be_bytes());
-    blob.push(0);
-}
+use sign::Signed;
 
 on_both_engines! {
-    async fn a_signed_review_lands_whole_or_not_at_all(world: World) {
-        let browser = world.sign_in_owner().await;
-        let device = world.pair_device(&browser, "Laptop").await;
-        let other = world.pair_device(&browser, "Desk").await;
-        let sealer = Sealer::new(&device, deployment(&world).await, random());
-        let raw = raw_manifest("one");
-        let row0 = create(&device, &raw).await;
-        assert_eq!((row0.status, row0.seal_format, row0.version), (Status::ReviewRequired, SealFormat::V2, 1));
-        let good = record(&row0, &raw);
-        let body = |record: &ReviewRecord| sealer.review(&row0, record, &raw, VersionLink::first());
-        let before = written(&world).await;
-
-        // What the record says against the row, the request and the manifest; everything else is signed and sealed anew around it.
-        type Change = fn(&mut ReviewRecord);
-        let changes: [(&str, Change); 12] = [
-            ("connection", |r| r.connection = ConnectionId::from_random([9; 16])),
-            ("project", |r| r.project = Some(ProjectId::from_random([9; 16]))),
-            ("endpoint", |r| r.endpoint.push('/')),
-            ("raw_digest", |r| r.raw_digest = Digest::of(&[b"x"])),
-            ("instructions", |r| r.instructions_digest = Digest::of(&[b"x"])),
-            ("tool digest", |r| r.tools[0].tool_digest = Digest::of(&[b"x"])),
-            ("tool name", |r| r.tools[0].name = "a_ghost".to_owned()),
-            ("tool order", |r| r.tools.reverse()),
-            ("effects of the record", |r| r.allowed_effects = vec![Effect::Act, Effect::Observe]),
-            ("an effect that always asks", |r| r.allowed_effects = vec![Effect::Commit]),
-            ("review 0", |r| r.review_seq = 0),
-            ("review 2", |r| r.review_seq = 2),
-        ];
-        for (name, change) in changes {
-            let mut record = good.clone();
-            change(&mut record);
-            let answer = device.post_typed(&target(&row0, "review"), &body(&record)).await;
-            assert!(matches!(answer.status, 400 | 409), "{name}: {} {}", answer.status, answer.body.canonical_string());
-            assert_eq!(written(&world).await, before, "{name}");
-        }
-
-        // What the request says.
-        type Spoil = Box<dyn Fn(&mut ReviewConnection) + Send + Sync>;
-        let other_key = other.key.expose_seed_for_key_file();
-        let other_key = sign::DeviceKey::from_seed(&other_key);
-        let unsorted = {
-            let Json::Object(mut members) = raw.to_json() else { panic!("an object") };
-            let mut tools = members["tools"].as_array().expect("tools").to_vec();
-            tools.reverse();
-            members.insert("tools".to_owned(), Json::Array(tools));
-            Json::Object(members)
-        };
-        let foreign_review = Signed::sign(&other.key, &good).expect("signs").to_wire();
-        let foreign_statement = restate(&sealer.seal(&good, VersionLink::first(), "x"), &other_key, |_| {});
-        let wrong = |change: fn(&mut CredentialStatement)| {
-            let sealed = restate(&sealer.seal(&good, VersionLink::first(), "x"), &device.key, change);
-            Box::new(move |b: &mut ReviewConnection| b.sealed_credential = Some(sealed.clone())) as Spoil
-        };
-        let set = |sealed: Json| Box::new(move |b: &mut ReviewConnection| b.sealed_credential = Some(sealed.clone())) as Spoil;
-        let second = sealer.seal(&good, VersionLink::after(1, Digest::of(&[b"x"])), "x");
-        let swapped = {
-            let mut sealed = SealedCredentialV2::parse(&sealer.seal(&good, VersionLink::first(), "x")).expect("v2");
-            std::mem::swap(&mut sealed.dek, &mut sealed.payload);
-            sealed.to_json().expect("JSON")
-        };
-        // The record names another connection, and everything around it fits that record.
-        let (elsewhere, fitting) = {
-            let mut record = good.clone();
-            record.connection = ConnectionId::from_random([9; 16]);
-            let digest = record.digest().expect("a digest");
-            let sealed = sealer.seal(&good, VersionLink::first(), "x");
-            (Signed::sign(&device.key, &record).expect("signs").to_wire(), restate(&sealed, &device.key, |s| s.review_digest = digest))
-        };
-        // The object and its statement agree on an author who is not the caller.
-        let ghostwritten = {
-            let mut sealed = SealedCredentialV2::parse(&sealer.seal(&good, VersionLink::first(), "x")).expect("v2");
-            sealed.author_device = other.device_id.clone();
-            let author = other.device_id.clone();
-            restate(&sealed.to_json().expect("JSON"), &device.key, |s| s.author_device = author)
-        };
-        let mut later = good.clone();
-        later.review_seq = 7;
-        let spoils: Vec<(&str, Code, Spoil)> = vec![
-            ("digest", Code::DigestMismatch, Box::new(|b| b.digest = Digest::of(&[b"x"]).b64u())),
-            ("digest text", Code::FieldInvalid, Box::new(|b| b.digest = "x".to_owned())),
-            ("version", Code::StaleVersion, Box::new(|b| b.expected_version = Some(2))),
-            ("version 0", Code::StaleVersion, Box::new(|b| b.expected_version = Some(0))),
-            ("effects", Code::FieldInvalid, Box::new(|b| b.allowed_effects = vec![Effect::Observe])),
-            ("no manifest", Code::FieldInvalid, Box::new(|b| b.manifest = None)),
-            ("no review", Code::FieldInvalid, Box::new(|b| b.review = None)),
-            ("no credential", Code::FieldInvalid, Box::new(|b| b.sealed_credential = None)),
-            ("no version", Code::FieldInvalid, Box::new(|b| b.expected_version = None)),
-            ("the plain form", Code::Unsupported, Box::new(|b| (b.manifest, b.review, b.sealed_credential, b.expected_version) = (None, None, None, None))),
-            ("another manifest", Code::FieldInvalid, Box::new(|b| b.manifest = Some(raw_manifest("two").to_json()))),
-            ("unsorted manifest", Code::ManifestInvalid, Box::new(move |b| b.manifest = Some(unsorted.clone()))),
-            ("manifest of another shape", Code::ManifestInvalid, Box::new(|b| b.manifest = Some(Json::object()))),
-            ("signed by another device", Code::FieldInvalid, Box::new(move |b| b.review = Some(foreign_review.clone()))),
-            ("another signature", Code::FieldInvalid, Box::new(|b| {
-                let review = b.review.as_mut().expect("there");
-                review.sig = contract::b64u::encode([7; 64]);
-            })),
-            ("a statement as a review", Code::FieldInvalid, Box::new(|b| {
-                let sealed = SealedCredentialV2::parse(b.sealed_credential.as_ref().expect("there")).expect("v2");
-                b.review = Some(sealed.statement);
-            })),
-            ("statement by another device", Code::FieldInvalid, set(foreign_statement)),
-            ("statement: workspace", Code::FieldInvalid, wrong(|s| s.workspace = WorkspaceId::from_random([9; 16]))),
-            ("statement: connection", Code::FieldInvalid, wrong(|s| s.connection = ConnectionId::from_random([9; 16]))),
-            ("statement: author", Code::FieldInvalid, wrong(|s| s.author_device = DeviceId::from_random([9; 16]))),
-            ("statement: blob", Code::FieldInvalid, wrong(|s| s.payload_sha256 = Digest::of(&[b"x"]))),
-            ("statement: review", Code::FieldInvalid, wrong(|s| s.review_digest = Digest::of(&[b"x"]))),
-            ("sealed under a later review", Code::FieldInvalid, set(sealer.seal(&later, VersionLink::first(), "x"))),
-            ("credential 2 before 1", Code::StaleVersion, set(second)),
-            ("a data key of 33 bytes", Code::FieldInvalid, set(reblob(&sealer.seal(&good, VersionLink::first(), "x"), &device.key, lengthen, |_| {}))),
-            ("a payload under another connection's key", Code::FieldInvalid, set(reblob(&sealer.seal(&good, VersionLink::first(), "x"), &device.key, |_| {}, |blob| blob[8] ^= 1))),
-            ("a record about another connection", Code::FieldInvalid, Box::new(move |b| {
-                b.review = Some(elsewhere.clone());
-                b.sealed_credential = Some(fitting.clone());
-            })),
-            ("an author who is not the caller", Code::FieldInvalid, set(ghostwritten)),
-            ("blobs swapped", Code::FieldInvalid, set(swapped)),
-            ("the public envelope", Code::FieldInvalid, set(Json::from_members([("v", 1.into())]))),
-        ];
-        for (name, code, spoil) in spoils {
-            let mut request = body(&good);
-            spoil(&mut request);
-            let answer = device.post_typed(&target(&row0, "review"), &request).await;
-            assert_eq!(answer.code(), code.as_str(), "{name}: {}", answer.body.canonical_string());
-            assert_eq!(written(&world).await, before, "{name}");
-        }
-
-        let reviewed = row(device.post_typed(&target(&row0, "review"), &body(&good)).await.expect_ok());
-        assert_eq!((reviewed.status, reviewed.review_seq, reviewed.credential_version, reviewed.version), (Status::Active, 1, 1, 2));
-        assert_eq!(reviewed.raw_digest, raw.digest().b64u());
-        assert_eq!(reviewed.reviewed_digest, reviewed.manifest_digest);
-        let stale = device.post_typed(&target(&row0, "review"), &body(&good)).await;
-        stale.expect_refusal(Code::StaleVersion);
-    }
-
     async fn credentials_follow_one_another(world: World) {
         let browser = world.sign_in_owner().await;
         let device = world.pair_device(&browser, "Laptop").await;
@@ -331,13 +125,13 @@ on_both_engines! {
         let browser = world.sign_in_owner().await;
         let device = world.pair_device(&browser, "Laptop").await;
         let raw = raw_manifest("one");
-        let spelled = contract::connection::CreateConnection {
+        let spelled = CreateConnection {
             endpoint: "https://MCP.example.test:443/a/../mcp".to_owned(),
             ..sealing::create_body("Notes", &raw, "")
         };
         let made = row(device.post_typed("/v1/connections", &spelled).await.expect_ok());
         assert_eq!(made.endpoint, "https://mcp.example.test/mcp");
-        let proxy = contract::connection::CreateConnection { transport: contract::connection::Profile::CloudProxy, ..spelled };
+        let proxy = CreateConnection { transport: Profile::CloudProxy, ..spelled };
         device.post_typed("/v1/connections", &proxy).await.expect_refusal(Code::Unsupported);
     }
 
@@ -353,7 +147,7 @@ on_both_engines! {
         let review = sealer.review(&row0, &good, &raw, VersionLink::first());
         let before = written(&world).await;
         sliding.post_typed(&target(&row0, "review"), &review).await.expect_refusal(Code::Unsupported);
-        let v2 = contract::connection::CreateConnection { seal_format: Some(SealFormat::V2), ..sealing::create_body("N", &raw, "") };
+        let v2 = CreateConnection { seal_format: Some(SealFormat::V2), ..sealing::create_body("N", &raw, "") };
         sliding.post_typed("/v1/connections", &v2).await.expect_refusal(Code::FieldInvalid);
         assert_eq!(written(&world).await, before, "nothing was written");
 
@@ -370,7 +164,7 @@ on_both_engines! {
         let browser = world.sign_in_owner().await;
         let device = world.pair_device(&browser, "Laptop").await;
         let raw = raw_manifest("one");
-        let v1 = contract::connection::CreateConnection { seal_format: Some(SealFormat::V1), ..sealing::create_body("N", &raw, "") };
+        let v1 = CreateConnection { seal_format: Some(SealFormat::V1), ..sealing::create_body("N", &raw, "") };
         let row0 = row(device.post_typed("/v1/connections", &v1).await.expect_ok());
         let plain = |digest: &str| Json::from_members([("digest", digest.into()), ("allowed_effects", Json::Array(vec!["act".into(), "observe".into()]))]);
         let before = written(&world).await;
