@@ -102,16 +102,16 @@ pub async fn poll_device(
         Err(error) => error,
     };
     let Fault::Refused { code, .. } = error.fault else { return Err(error) };
-    match code {
-        ErrorCode::AuthorizationPending => Ok(Poll::Pending),
-        ErrorCode::SlowDown => {
-            wait.interval_s = (wait.interval_s + 5).min(limits::OAUTH_DEVICE_INTERVAL_S_MAX);
-            Ok(Poll::Pending)
-        }
-        ErrorCode::AccessDenied => Ok(Poll::Denied),
-        ErrorCode::ExpiredToken => Ok(Poll::Expired),
-        _ => Err(error),
+    if code == ErrorCode::SlowDown {
+        wait.interval_s = (wait.interval_s + 5).min(limits::OAUTH_DEVICE_INTERVAL_S_MAX);
     }
+    let polls = [
+        (ErrorCode::AuthorizationPending, Poll::Pending),
+        (ErrorCode::SlowDown, Poll::Pending),
+        (ErrorCode::AccessDenied, Poll::Denied),
+        (ErrorCode::ExpiredToken, Poll::Expired),
+    ];
+    polls.into_iter().find(|(named, _)| *named == code).map(|(_, poll)| poll).ok_or(error)
 }
 
 fn start_request(

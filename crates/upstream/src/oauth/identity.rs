@@ -127,7 +127,7 @@ pub struct Available<'a> {
 /// What to do.
 pub enum Choice {
     /// Use this client.
-    Use(Client),
+    Use(Box<Client>),
     /// Register one, then keep it for this context.
     Register,
 }
@@ -163,7 +163,7 @@ pub fn choose_identity(
 ) -> Result<Choice, NoIdentity> {
     if let Some(client) = available.given.or(available.registered) {
         client.check(server)?;
-        return Ok(Choice::Use(client));
+        return Ok(Choice::Use(Box::new(client)));
     }
     if let Some(url) = available.document_url
         && server.takes_client_documents()
@@ -171,7 +171,7 @@ pub fn choose_identity(
     {
         check_document_url(egress, url)?;
         let identity = ClientIdentity::Cimd { document_url: url.to_owned() };
-        return Ok(Choice::Use(Client::new(server.issuer(), identity)?));
+        return Ok(Choice::Use(Box::new(Client::new(server.issuer(), identity)?)));
     }
     if server.registration_endpoint().is_some() {
         return Ok(Choice::Register);

@@ -10,8 +10,8 @@
 //!
 //! The order of a sign-in: [`find_resource`] → [`find_server`] → [`choose_identity`] (→ [`register`]) →
 //! [`begin_authorization`] → the person's browser → [`Transaction::accept`] → [`exchange_code`]; or
-//! [`start_device`] → [`poll_device`] where there is no browser. [`refresh_tokens`] is called
-//! once for each refresh token.
+//! [`start_device`] → [`poll_device`] where there is no browser. Afterwards
+//! [`refresh::Machine`] says when [`refresh_tokens`] may be called.
 
 mod authorize;
 mod callback;
@@ -25,6 +25,7 @@ mod form;
 mod http;
 mod identity;
 mod metadata;
+pub mod refresh;
 mod register;
 mod revoke;
 mod token;
