@@ -40,14 +40,21 @@ impl Browser {
     /// Sends the page's form whose action ends in `action`, with these fields filled in.
     pub fn submit(&mut self, page: &Page, action: &str, filled: &[(&str, &str)]) -> Result<Page, Trouble> {
         let form = page.form(action).ok_or_else(|| {
-            Trouble::new(format!("the page has no form for `{action}` (status {}): {}", page.status, page.text()), "look at the page")
+            Trouble::new(
+                format!("the page has no form for `{action}` (status {}): {}", page.status, page.text()),
+                "look at the page",
+            )
         })?;
         let mut fields = form.fields;
         for (name, value) in filled {
             fields.retain(|(field, _)| field != name);
             fields.push(((*name).to_owned(), (*value).to_owned()));
         }
-        let body = fields.iter().map(|(name, value)| format!("{}={}", encode(name), encode(value))).collect::<Vec<_>>().join("&");
+        let body = fields
+            .iter()
+            .map(|(name, value)| format!("{}={}", encode(name), encode(value)))
+            .collect::<Vec<_>>()
+            .join("&");
         let url = resolve(&page.url, &form.action);
         let request = Request::post(&url)
             .body("application/x-www-form-urlencoded", body.into_bytes())

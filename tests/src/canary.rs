@@ -147,8 +147,13 @@ impl Canary {
             if !self.first.get(pair(window)).copied().unwrap_or_default() {
                 continue;
             }
-            let Some(needles) = window.try_into().ok().and_then(|start: [u8; 8]| self.needles.get(&start)) else { continue };
-            for needle in needles.iter().filter(|needle| place.bytes.get(offset..).is_some_and(|rest| rest.starts_with(&needle.bytes))) {
+            let Some(needles) = window.try_into().ok().and_then(|start: [u8; 8]| self.needles.get(&start)) else {
+                continue;
+            };
+            for needle in needles
+                .iter()
+                .filter(|needle| place.bytes.get(offset..).is_some_and(|rest| rest.starts_with(&needle.bytes)))
+            {
                 let secret = self.names.get(needle.secret).cloned().unwrap_or_default();
                 if !hits.iter().any(|hit| hit.secret == secret && hit.spelling == needle.spelling) {
                     hits.push(Hit { secret, spelling: needle.spelling, place: place.name.clone(), offset });
@@ -280,7 +285,10 @@ mod tests {
                 for before in [0, 1, 2, 7, 4_095] {
                     let bytes = [noise(before), spelling.write(secret), noise(100)].concat();
                     let hits = canary.search(&Place::new("here", bytes));
-                    assert!(hits.iter().any(|hit| hit.secret == name && hit.spelling == spelling), "{name} {spelling:?} after {before}");
+                    assert!(
+                        hits.iter().any(|hit| hit.secret == name && hit.spelling == spelling),
+                        "{name} {spelling:?} after {before}"
+                    );
                 }
             }
         }
@@ -294,7 +302,10 @@ mod tests {
                 for before in 0..6 {
                     let larger = [noise(before), secret.to_vec(), noise(5)].concat();
                     let hits = canary.search(&Place::new("here", spelling.write(&larger)));
-                    assert!(hits.iter().any(|hit| hit.secret == name && hit.spelling == spelling), "{name} {spelling:?} at {before}");
+                    assert!(
+                        hits.iter().any(|hit| hit.secret == name && hit.spelling == spelling),
+                        "{name} {spelling:?} at {before}"
+                    );
                 }
             }
         }
@@ -307,7 +318,10 @@ mod tests {
             for start in 0..=secret.len() - 8 {
                 let piece = secret.get(start..start + 8).expect("eight bytes");
                 let bytes = [noise(33), piece.to_vec(), noise(33)].concat();
-                assert!(canary.search(&Place::new("here", bytes)).iter().any(|hit| hit.secret == name), "{name} from {start}");
+                assert!(
+                    canary.search(&Place::new("here", bytes)).iter().any(|hit| hit.secret == name),
+                    "{name} from {start}"
+                );
             }
             let seven = secret.get(..7).expect("seven bytes");
             assert_eq!(canary.search(&Place::new("here", [seven, b"........"].concat())), []);

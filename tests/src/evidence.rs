@@ -49,7 +49,8 @@ impl Evidence {
 
 impl Claim {
     fn faults(&self, id: &str, row: &str, root: &Path) -> Vec<String> {
-        let mut faults: Vec<String> = self.tests.iter().filter_map(|test| fault_of(test, root)).map(|fault| format!("{id}: {fault}")).collect();
+        let mut faults: Vec<String> =
+            self.tests.iter().filter_map(|test| fault_of(test, root)).map(|fault| format!("{id}: {fault}")).collect();
         if self.tests.is_empty() && self.remains.is_none() {
             faults.push(format!("{id} names no test and does not say that it remains"));
         }
@@ -69,13 +70,20 @@ fn rows(threats: &str) -> BTreeMap<&str, &str> {
 /// What is wrong with one named test.
 fn fault_of(test: &str, root: &Path) -> Option<String> {
     let Some((file, name)) = test.rsplit_once("::") else { return Some(format!("`{test}` is not `file::test`")) };
-    let Ok(source) = std::fs::read_to_string(root.join(file)) else { return Some(format!("there is no file `{file}`")) };
+    let Ok(source) = std::fs::read_to_string(root.join(file)) else {
+        return Some(format!("there is no file `{file}`"));
+    };
     (!has_test(&source, name)).then(|| format!("`{file}` has no test `{name}`"))
 }
 
 /// Whether a function of this name stands under a test attribute, or in the macro that writes one test for each engine.
 fn has_test(source: &str, name: &str) -> bool {
-    let is_it = |line: &str| line.trim_start_matches("async ").strip_prefix("fn ").and_then(|rest| rest.strip_prefix(name)).is_some_and(|rest| rest.starts_with('('));
+    let is_it = |line: &str| {
+        line.trim_start_matches("async ")
+            .strip_prefix("fn ")
+            .and_then(|rest| rest.strip_prefix(name))
+            .is_some_and(|rest| rest.starts_with('('))
+    };
     let (mut under_attribute, mut on_both_engines) = (false, false);
     for line in source.lines() {
         if line.starts_with("on_both_engines! {") {
@@ -101,7 +109,8 @@ fn has_test(source: &str, name: &str) -> bool {
 mod tests {
     use super::*;
 
-    const THREATS: &str = "| id | who |\n|---|---|\n| T-ONE | x | y | refused |\n| T-TWO | x | y | **Remains**: somewhat |\n";
+    const THREATS: &str =
+        "| id | who |\n|---|---|\n| T-ONE | x | y | refused |\n| T-TWO | x | y | **Remains**: somewhat |\n";
 
     fn faults(toml: &str) -> Vec<String> {
         Evidence::parse(toml).expect("parses").faults(THREATS, Path::new(env!("CARGO_MANIFEST_DIR")))
@@ -116,7 +125,10 @@ mod tests {
     #[test]
     fn a_test_for_each_engine_is_a_test_and_a_helper_beside_it_is_none() {
         let source = "async fn helper(x: u8) {}\non_both_engines! {\n    async fn one(world: World) {\n        async fn inner() {}\n    }\n}\nasync fn late(w: World) {}\n#[test]\nfn plain() {}\nfn plainer() {}\n";
-        let found: Vec<&str> = ["helper", "one", "inner", "late", "plain", "plainer", "plai"].into_iter().filter(|name| has_test(source, name)).collect();
+        let found: Vec<&str> = ["helper", "one", "inner", "late", "plain", "plainer", "plai"]
+            .into_iter()
+            .filter(|name| has_test(source, name))
+            .collect();
         assert_eq!(found, ["one", "plain"]);
     }
 
@@ -127,7 +139,10 @@ mod tests {
         let cases = [
             (two.to_owned(), "T-ONE is a threat without evidence"),
             (format!("{two}[threat.T-ONE]\n"), "names no test"),
-            (format!("{two}[threat.T-ONE]\ntests = [\"src/evidence.rs::no_such_test\"]\n"), "has no test `no_such_test`"),
+            (
+                format!("{two}[threat.T-ONE]\ntests = [\"src/evidence.rs::no_such_test\"]\n"),
+                "has no test `no_such_test`",
+            ),
             (format!("{two}[threat.T-ONE]\ntests = [\"src/evidence.rs::faults\"]\n"), "has no test `faults`"),
             (format!("{two}[threat.T-ONE]\ntests = [\"src/gone.rs::x\"]\n"), "no file"),
             (format!("{two}[threat.T-ONE]\nremains = \"all\"\n"), "differ on what remains"),

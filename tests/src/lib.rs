@@ -1,5 +1,6 @@
 //! The whole-system harness, the driver of the public client and what the suites share. Nothing here is part of the product.
 
+pub mod bench;
 pub mod browser;
 pub mod canary;
 pub mod demo;

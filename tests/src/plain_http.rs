@@ -84,7 +84,8 @@ impl Request {
         let (authority, target) = split(&self.url).ok_or_else(|| unreachable(&"not a plain http address"))?;
         let mut stream = TcpStream::connect(authority).map_err(|error| unreachable(&error))?;
         stream.set_read_timeout(Some(ANSWER_MAX)).map_err(|error| unreachable(&error))?;
-        let mut bytes = format!("{} {target} HTTP/1.1\r\nHost: {authority}\r\nConnection: close\r\n", self.method).into_bytes();
+        let mut bytes =
+            format!("{} {target} HTTP/1.1\r\nHost: {authority}\r\nConnection: close\r\n", self.method).into_bytes();
         for (name, value) in &self.headers {
             bytes.extend_from_slice(format!("{name}: {value}\r\n").as_bytes());
         }
@@ -123,7 +124,8 @@ fn parse(answer: &[u8]) -> Option<Answer> {
         .map(|(name, value)| (name.to_ascii_lowercase(), value.trim().to_owned()))
         .collect();
     let raw = answer.get(end + 4..)?;
-    let chunked = headers.iter().any(|(name, value)| name == "transfer-encoding" && value.eq_ignore_ascii_case("chunked"));
+    let chunked =
+        headers.iter().any(|(name, value)| name == "transfer-encoding" && value.eq_ignore_ascii_case("chunked"));
     let body = if chunked { unchunk(raw)? } else { raw.to_vec() };
     Some(Answer { status, headers, body })
 }
@@ -132,7 +134,8 @@ fn unchunk(mut raw: &[u8]) -> Option<Vec<u8>> {
     let mut body = Vec::new();
     loop {
         let line = raw.windows(2).position(|two| two == b"\r\n")?;
-        let size = usize::from_str_radix(std::str::from_utf8(raw.get(..line)?).ok()?.split(';').next()?.trim(), 16).ok()?;
+        let size =
+            usize::from_str_radix(std::str::from_utf8(raw.get(..line)?).ok()?.split(';').next()?.trim(), 16).ok()?;
         raw = raw.get(line + 2..)?;
         if size == 0 {
             return Some(body);
@@ -150,7 +153,8 @@ mod tests {
     fn answers_are_read_whole_and_in_chunks() {
         let plain = parse(b"HTTP/1.1 200 OK\r\nA: b\r\n\r\nbody").expect("an answer");
         assert_eq!((plain.status, plain.header("a"), plain.text().as_str()), (200, Some("b"), "body"));
-        let chunked = parse(b"HTTP/1.1 404 No\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n1;x\r\nd\r\n0\r\n\r\n").expect("an answer");
+        let chunked = parse(b"HTTP/1.1 404 No\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n1;x\r\nd\r\n0\r\n\r\n")
+            .expect("an answer");
         assert_eq!((chunked.status, chunked.text().as_str()), (404, "abcd"));
         assert!(parse(b"nonsense").is_none());
     }

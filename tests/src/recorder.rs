@@ -28,7 +28,8 @@ const BODY_BYTES_MAX: u64 = 16 * 1024 * 1024;
 impl Recorder {
     /// Listens on a free loopback port and passes everything on to `authority` (`host:port`).
     pub fn start(authority: &str) -> Result<Self, Trouble> {
-        let failed = |error: std::io::Error| Trouble::new(format!("no recorder: {error}"), "look at the machine's network");
+        let failed =
+            |error: std::io::Error| Trouble::new(format!("no recorder: {error}"), "look at the machine's network");
         let listener = TcpListener::bind("127.0.0.1:0").map_err(failed)?;
         let origin = format!("http://{}", listener.local_addr().map_err(failed)?);
         let kept = Arc::new(Mutex::new(Vec::new()));
@@ -67,7 +68,8 @@ fn pass(device: TcpStream, authority: &str, kept: &Mutex<Vec<Exchange>>) -> std:
         }
         to_service.write_all(&request)?;
         let answer = message(&mut from_service)?;
-        let line = String::from_utf8_lossy(request.split(|byte| *byte == b'\r').next().unwrap_or_default()).into_owned();
+        let line =
+            String::from_utf8_lossy(request.split(|byte| *byte == b'\r').next().unwrap_or_default()).into_owned();
         let line = line.trim_end_matches(" HTTP/1.1").to_owned();
         // Kept before it is passed on, so that whoever has the answer finds it here.
         kept.lock().unwrap_or_else(PoisonError::into_inner).push(Exchange { line, request, answer: answer.clone() });
@@ -118,7 +120,10 @@ mod tests {
             request
         });
         let recorder = Recorder::start(&authority).expect("starts");
-        let answer = Request::post(&format!("{}/x", recorder.origin())).body("text/plain", b"ping".to_vec()).send().expect("answers");
+        let answer = Request::post(&format!("{}/x", recorder.origin()))
+            .body("text/plain", b"ping".to_vec())
+            .send()
+            .expect("answers");
         assert_eq!((answer.status, answer.text().as_str()), (200, "hello"));
         let kept = recorder.exchanges();
         assert_eq!((kept.len(), kept[0].line.as_str()), (1, "POST /x"));

@@ -87,9 +87,12 @@ pub(super) fn until_done_or_told(body: impl FnOnce(&Ending) -> ExitCode + Send +
 
 async fn told() {
     let kinds = [SignalKind::interrupt(), SignalKind::terminate(), SignalKind::hangup()];
-    let Ok([mut interrupt, mut terminate, mut hangup]) = kinds.map(signal).into_iter().collect::<Result<Vec<_>, _>>().and_then(|all| {
-        <[_; 3]>::try_from(all).map_err(|_| std::io::Error::other("three were asked for"))
-    }) else {
+    let Ok([mut interrupt, mut terminate, mut hangup]) = kinds
+        .map(signal)
+        .into_iter()
+        .collect::<Result<Vec<_>, _>>()
+        .and_then(|all| <[_; 3]>::try_from(all).map_err(|_| std::io::Error::other("three were asked for")))
+    else {
         return std::future::pending().await;
     };
     tokio::select! {

@@ -70,7 +70,10 @@ impl Say {
         if self.tells() {
             let lines = wrap(text, WIDTH - 5);
             let mark = self.paint("32", "✓");
-            lines.iter().enumerate().for_each(|(at, line)| out(&format!("   {} {line}", if at == 0 { mark.as_str() } else { " " })));
+            lines
+                .iter()
+                .enumerate()
+                .for_each(|(at, line)| out(&format!("   {} {line}", if at == 0 { mark.as_str() } else { " " })));
         }
     }
 
@@ -134,7 +137,8 @@ impl Say {
 fn wrap(text: &str, width: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
     for word in text.split_whitespace() {
-        let line = lines.last_mut().filter(|line| line.is_empty() || line.chars().count() + 1 + word.chars().count() <= width);
+        let line =
+            lines.last_mut().filter(|line| line.is_empty() || line.chars().count() + 1 + word.chars().count() <= width);
         match line {
             Some(line) if line.is_empty() => line.push_str(word),
             Some(line) => {

@@ -21,7 +21,9 @@ pub(super) struct StoredRow {
 
 /// Reads the row.
 pub(super) fn read_row(database: &Path, connection_id: &str) -> Result<StoredRow, Trouble> {
-    let failed = |error: &dyn std::fmt::Display| Trouble::new(format!("cannot read the service's database: {error}"), "look at its folder");
+    let failed = |error: &dyn std::fmt::Display| {
+        Trouble::new(format!("cannot read the service's database: {error}"), "look at its folder")
+    };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(|error| failed(&error))?;
     runtime.block_on(async {
         let options = SqliteConnectOptions::new().filename(database).read_only(true);

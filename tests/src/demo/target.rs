@@ -36,10 +36,20 @@ pub(super) struct Plan {
 impl Plan {
     /// The lab's six tools.
     pub(super) fn of_lab() -> Self {
-        let effects = ["list_notes=observe", "read_note=observe", "draft_note=prepare", "save_note=act", "send_note=commit", "delete_everything=restricted"];
+        let effects = [
+            "list_notes=observe",
+            "read_note=observe",
+            "draft_note=prepare",
+            "save_note=act",
+            "send_note=commit",
+            "delete_everything=restricted",
+        ];
         Self {
             read: Planned { tool: "list_notes".to_owned(), arguments: json!({}) },
-            commit: Planned { tool: "send_note".to_owned(), arguments: json!({"to": "ada@example.test", "text": "The hay is in."}) },
+            commit: Planned {
+                tool: "send_note".to_owned(),
+                arguments: json!({"to": "ada@example.test", "text": "The hay is in."}),
+            },
             restricted: Some(Planned { tool: "delete_everything".to_owned(), arguments: json!({}) }),
             effects: effects.map(str::to_owned).to_vec(),
         }
@@ -47,7 +57,8 @@ impl Plan {
 
     /// Two harmless tools of a server's rows, as `connection-show` gives them: one reads, another is decided to be a commit.
     pub(super) fn choose(rows: &[Value]) -> Option<Self> {
-        let mut candidates: Vec<(u32, Planned)> = rows.iter().filter_map(|row| Some((rank(row)?, planned(row)?))).collect();
+        let mut candidates: Vec<(u32, Planned)> =
+            rows.iter().filter_map(|row| Some((rank(row)?, planned(row)?))).collect();
         candidates.sort_by(|(a, first), (b, second)| a.cmp(b).then_with(|| first.tool.cmp(&second.tool)));
         let mut tools = candidates.into_iter().map(|(_, planned)| planned);
         let (read, commit) = (tools.next()?, tools.next()?);
@@ -58,14 +69,17 @@ impl Plan {
 
 /// Words in a name that a demonstration keeps away from.
 const AVOID: [&str; 16] = [
-    "env", "secret", "token", "delete", "remove", "drop", "send", "create", "write", "update", "exec", "run", "toggle", "trigger", "long", "simulate",
+    "env", "secret", "token", "delete", "remove", "drop", "send", "create", "write", "update", "exec", "run", "toggle",
+    "trigger", "long", "simulate",
 ];
 
 /// How well a tool suits, least first; none for one that is left alone.
 fn rank(row: &Value) -> Option<u32> {
     let name = row.get("name")?.as_str()?.to_lowercase();
     let hint = |name: &str| row.pointer(&format!("/annotations/{name}")).and_then(Value::as_bool);
-    if AVOID.iter().any(|word| name.split(|c: char| !c.is_ascii_alphanumeric()).any(|part| part == *word)) || hint("destructiveHint") == Some(true) && hint("readOnlyHint") != Some(true) {
+    if AVOID.iter().any(|word| name.split(|c: char| !c.is_ascii_alphanumeric()).any(|part| part == *word))
+        || hint("destructiveHint") == Some(true) && hint("readOnlyHint") != Some(true)
+    {
         return None;
     }
     let words = [("echo", 0), ("sum", 1), ("add", 1), ("list", 2), ("get", 3), ("read", 3), ("search", 4)];
@@ -90,7 +104,9 @@ fn plain_value(schema: &Value) -> Option<Value> {
     }
     match schema.get("type")?.as_str()? {
         "string" => Some(json!("hello")),
-        "number" | "integer" => Some(schema.get("minimum").filter(|least| least.is_number()).cloned().unwrap_or_else(|| json!(2))),
+        "number" | "integer" => {
+            Some(schema.get("minimum").filter(|least| least.is_number()).cloned().unwrap_or_else(|| json!(2)))
+        }
         "boolean" => Some(json!(false)),
         _ => None,
     }
@@ -109,9 +125,17 @@ mod tests {
         let rows = [
             row("get-env", json!({}), json!({"readOnlyHint": true})),
             row("delete_all", json!({}), json!({})),
-            row("get-sum", json!({"required": ["a", "b"], "properties": {"a": {"type": "number"}, "b": {"type": "number"}}}), json!({})),
+            row(
+                "get-sum",
+                json!({"required": ["a", "b"], "properties": {"a": {"type": "number"}, "b": {"type": "number"}}}),
+                json!({}),
+            ),
             row("echo", json!({"required": ["message"], "properties": {"message": {"type": "string"}}}), json!({})),
-            row("get-odd", json!({"required": ["x"], "properties": {"x": {"type": "object"}}}), json!({"readOnlyHint": true})),
+            row(
+                "get-odd",
+                json!({"required": ["x"], "properties": {"x": {"type": "object"}}}),
+                json!({"readOnlyHint": true}),
+            ),
         ];
         let plan = Plan::choose(&rows).expect("two suit");
         assert_eq!(plan.read, Planned { tool: "echo".to_owned(), arguments: json!({"message": "hello"}) });

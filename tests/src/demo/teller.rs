@@ -66,7 +66,10 @@ impl Teller {
     pub(super) fn check(&mut self, holds: bool, what: &str) -> Result<(), Trouble> {
         if !holds {
             let title = self.last().title.clone();
-            return Err(Trouble::new(format!("{title}: this does not hold: {what}"), "run it again with `--once` and read the output above; this is a defect"));
+            return Err(Trouble::new(
+                format!("{title}: this does not hold: {what}"),
+                "run it again with `--once` and read the output above; this is a defect",
+            ));
         }
         self.say.checked(what);
         self.last().checked.push(what.to_owned());
@@ -80,7 +83,8 @@ impl Teller {
 
     /// Who could read what at the end of a chapter.
     pub(super) fn readers(&mut self, rows: &[(&str, &str)]) {
-        let rows: Vec<(String, String)> = rows.iter().map(|(who, what)| ((*who).to_owned(), (*what).to_owned())).collect();
+        let rows: Vec<(String, String)> =
+            rows.iter().map(|(who, what)| ((*who).to_owned(), (*what).to_owned())).collect();
         self.say.readers(&rows);
         self.last().readers = rows.into_iter().map(|(who, what)| Reader { who, what }).collect();
     }
@@ -91,7 +95,13 @@ impl Teller {
     }
 
     /// The same with standard input, shown as `shown`.
-    pub(super) fn run_shown(&mut self, device: &Device, arguments: &[&str], stdin: &[u8], shown: &str) -> Result<Finished, Trouble> {
+    pub(super) fn run_shown(
+        &mut self,
+        device: &Device,
+        arguments: &[&str],
+        stdin: &[u8],
+        shown: &str,
+    ) -> Result<Finished, Trouble> {
         self.typed(device.name(), shown);
         let finished = device.run_with(arguments, stdin)?;
         self.output(&both(&finished));

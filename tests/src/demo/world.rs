@@ -36,7 +36,9 @@ impl World {
     /// Finds the programs and makes the folder; starts nothing.
     pub(super) fn prepare(flags: &Flags, ending: &Ending) -> Result<Self, Trouble> {
         let binaries = Binaries::find()?;
-        let unusable = |error: std::io::Error| Trouble::new(format!("cannot make a temporary folder: {error}"), "look at TMPDIR and its permissions");
+        let unusable = |error: std::io::Error| {
+            Trouble::new(format!("cannot make a temporary folder: {error}"), "look at TMPDIR and its permissions")
+        };
         let folder = tempfile::Builder::new().prefix("collie-demo-").tempdir().map_err(unusable)?;
         ending.owe(folder.path());
         let target = target(flags)?;
@@ -48,7 +50,19 @@ impl World {
         let (laptop, desk) = (device("laptop")?, device("desk")?);
         let plan = flags.mcp_url.is_none().then(Plan::of_lab);
         let (browser, connection, key_text) = (Browser::default(), String::new(), String::new());
-        Ok(Self { binaries, folder, service: None, target, browser, laptop, desk, connection, plan, key_text, began: now() })
+        Ok(Self {
+            binaries,
+            folder,
+            service: None,
+            target,
+            browser,
+            laptop,
+            desk,
+            connection,
+            plan,
+            key_text,
+            began: now(),
+        })
     }
 
     /// The running service.
@@ -94,9 +108,15 @@ impl World {
             format!("  collie online connection-test {}", self.connection),
         ];
         if let Some(plan) = &self.plan {
-            lines.push(format!("  collie online invoke {} {} --arguments '{}'", self.connection, plan.read.tool, plan.read.arguments));
+            lines.push(format!(
+                "  collie online invoke {} {} --arguments '{}'",
+                self.connection, plan.read.tool, plan.read.arguments
+            ));
         }
-        lines.push(format!("  collie-broker admin owner-link --state-dir {}   # a browser session at {origin}", self.service_folder().display()));
+        lines.push(format!(
+            "  collie-broker admin owner-link --state-dir {}   # a browser session at {origin}",
+            self.service_folder().display()
+        ));
         if let Some(lab) = &self.target.lab {
             lines.push(format!("The lab's MCP server: {}", lab.mcp_url()));
         }
@@ -111,7 +131,9 @@ impl World {
             service.stop()?;
         }
         drop(target);
-        folder.close().map_err(|error| Trouble::new(format!("cannot remove the temporary folder: {error}"), "remove it by hand"))
+        folder
+            .close()
+            .map_err(|error| Trouble::new(format!("cannot remove the temporary folder: {error}"), "remove it by hand"))
     }
 }
 
@@ -131,7 +153,10 @@ fn read_bearer() -> Result<String, Trouble> {
     let token = text.trim().to_owned();
     match read {
         Ok(_) if token.len() >= 16 => Ok(token),
-        _ => Err(Trouble::new("standard input holds no bearer token of 16 characters or more", "pipe the token into `--bearer-stdin`")),
+        _ => Err(Trouble::new(
+            "standard input holds no bearer token of 16 characters or more",
+            "pipe the token into `--bearer-stdin`",
+        )),
     }
 }
 
@@ -149,7 +174,8 @@ fn now() -> Instant {
 
 /// A path below the story's folder, short enough to be read.
 pub(super) fn short_path(world: &World, path: &Path) -> String {
-    path.strip_prefix(world.folder.path()).map_or_else(|_| path.display().to_string(), |rest| format!("…/{}", rest.display()))
+    path.strip_prefix(world.folder.path())
+        .map_or_else(|_| path.display().to_string(), |rest| format!("…/{}", rest.display()))
 }
 
 #[cfg(test)]

@@ -31,7 +31,9 @@ impl Binaries {
             None => Ok(Self { folder: folder.to_owned() }),
             Some(missing) => Err(Trouble::new(
                 format!("there is no `{missing}` in {}", folder.display()),
-                format!("run it by `cargo xtask demo` or `cargo xtask test`, or build the programs and set {BIN_DIR} to their folder"),
+                format!(
+                    "run it by `cargo xtask demo` or `cargo xtask test`, or build the programs and set {BIN_DIR} to their folder"
+                ),
             )),
         }
     }

@@ -32,7 +32,9 @@ impl Seen {
         if self.command_line.is_empty() {
             let words = std::iter::once(command.get_program()).chain(command.get_args());
             self.command_line = words.flat_map(|word| [word.as_bytes(), b"\0"].concat()).collect();
-            let given = command.get_envs().filter_map(|(name, value)| Some([name.as_bytes(), b"=", value?.as_bytes(), b"\0"].concat()));
+            let given = command
+                .get_envs()
+                .filter_map(|(name, value)| Some([name.as_bytes(), b"=", value?.as_bytes(), b"\0"].concat()));
             self.environment = given.flatten().collect();
         }
         self
@@ -69,7 +71,11 @@ impl Finished {
     pub fn json(&self) -> Result<Value, Trouble> {
         serde_json::from_slice(&self.stdout).map_err(|error| {
             Trouble::new(
-                format!("`{}` did not print one JSON document ({error}); it said: {}", self.seen.program, self.err().trim()),
+                format!(
+                    "`{}` did not print one JSON document ({error}); it said: {}",
+                    self.seen.program,
+                    self.err().trim()
+                ),
                 "run the command by hand and look",
             )
         })
@@ -89,7 +95,8 @@ impl Running {
     pub fn start(command: &mut Command, stdin: &[u8]) -> Result<Self, Trouble> {
         let program = Path::new(command.get_program()).file_name().unwrap_or_default().to_string_lossy().into_owned();
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let failed = |error: std::io::Error| Trouble::new(format!("`{program}` did not start: {error}"), "look at its folder");
+        let failed =
+            |error: std::io::Error| Trouble::new(format!("`{program}` did not start: {error}"), "look at its folder");
         let mut child = live::spawn(command).map_err(failed)?;
         // Read before anything is written to it, so that a secret on the command line cannot hide behind a quick end.
         let seen = look(&program, child.id()).or_given(command);
@@ -140,12 +147,22 @@ impl Running {
         if !(self.out.wait_end(WAIT_MAX) && self.err.wait_end(WAIT_MAX)) {
             let said = format!("{}{}", text(&self.out), text(&self.err));
             return Err(Trouble::new(
-                format!("`{}` did not end within {} s; it said: {}", self.seen.program, WAIT_MAX.as_secs(), said.trim()),
+                format!(
+                    "`{}` did not end within {} s; it said: {}",
+                    self.seen.program,
+                    WAIT_MAX.as_secs(),
+                    said.trim()
+                ),
                 "look what it waits for",
             ));
         }
         let status = self.child.wait().map_err(|error| Trouble::new(error.to_string(), "run it again"))?;
-        Ok(Finished { code: status.code(), stdout: self.out.so_far(), stderr: self.err.so_far(), seen: self.seen.clone() })
+        Ok(Finished {
+            code: status.code(),
+            stdout: self.out.so_far(),
+            stderr: self.err.so_far(),
+            seen: self.seen.clone(),
+        })
     }
 
     /// Asks the process to end, as a service manager or Ctrl-C does, and waits until it has.
@@ -156,7 +173,12 @@ impl Running {
         }
         let status = self.child.wait().map_err(|error| Trouble::new(error.to_string(), "run it again"))?;
         self.err.wait_end(STOP_MAX);
-        Ok(Finished { code: status.code(), stdout: self.out.so_far(), stderr: self.err.so_far(), seen: self.seen.clone() })
+        Ok(Finished {
+            code: status.code(),
+            stdout: self.out.so_far(),
+            stderr: self.err.so_far(),
+            seen: self.seen.clone(),
+        })
     }
 }
 
@@ -211,7 +233,10 @@ mod live {
 /// Sends a signal by the system's own program: this crate has no unsafe code to do it by itself.
 pub(crate) fn send(signal: &str, process: u32) {
     let mut kill = Command::new("kill");
-    kill.args([&format!("-{signal}"), &process.to_string()]).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    kill.args([&format!("-{signal}"), &process.to_string()])
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null());
     let _ = kill.status();
 }
 
@@ -265,7 +290,8 @@ impl Pipe {
                 return None;
             }
             let length = collected.bytes.len();
-            let waited = self.0.1.wait_timeout_while(collected, WAIT_MAX, |now| !now.ended && now.bytes.len() == length);
+            let waited =
+                self.0.1.wait_timeout_while(collected, WAIT_MAX, |now| !now.ended && now.bytes.len() == length);
             let (guard, timeout) = waited.unwrap_or_else(PoisonError::into_inner);
             if timeout.timed_out() {
                 return None;

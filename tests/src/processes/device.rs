@@ -35,11 +35,19 @@ impl Device {
     /// A new device: `folder` will hold its state and everything temporary.
     pub fn new(binaries: &Binaries, name: &str, folder: &Path) -> Result<Self, Trouble> {
         for part in ["state", "home", "tmp"] {
-            std::fs::create_dir_all(folder.join(part))
-                .map_err(|error| Trouble::new(format!("cannot make {}: {error}", folder.display()), "look at its permissions"))?;
+            std::fs::create_dir_all(folder.join(part)).map_err(|error| {
+                Trouble::new(format!("cannot make {}: {error}", folder.display()), "look at its permissions")
+            })?;
         }
         let program = binaries.program("collie");
-        Ok(Self { program, name: name.to_owned(), folder: folder.to_owned(), loopback: true, environment: Vec::new(), runs: Mutex::default() })
+        Ok(Self {
+            program,
+            name: name.to_owned(),
+            folder: folder.to_owned(),
+            loopback: true,
+            environment: Vec::new(),
+            runs: Mutex::default(),
+        })
     }
 
     /// The same device, without the development setting that lets connections lead to this machine.
@@ -105,7 +113,10 @@ impl Device {
         }
         let error = document.get("error").cloned().unwrap_or_default();
         let word = |name: &str| error.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
-        Err(Trouble::new(format!("`{}` on {}: {} ({})", line(arguments), self.name, word("message"), word("code")), word("hint")))
+        Err(Trouble::new(
+            format!("`{}` on {}: {} ({})", line(arguments), self.name, word("message"), word("code")),
+            word("hint"),
+        ))
     }
 
     /// Runs `collie online <arguments> --json`, which must fail, and returns its exit code and error.
@@ -116,7 +127,9 @@ impl Device {
         let mut document = finished.json()?;
         match (finished.code, document.get_mut("error").map(Value::take)) {
             (Some(code @ 1..), Some(error)) => Ok((code, error)),
-            _ => Err(Trouble::new(format!("`{}` on {} was not refused", line(arguments), self.name), "this is a defect")),
+            _ => {
+                Err(Trouble::new(format!("`{}` on {} was not refused", line(arguments), self.name), "this is a defect"))
+            }
         }
     }
 
@@ -137,12 +150,17 @@ impl Device {
     pub fn start_login(&self, server: &str) -> Result<Pairing, Trouble> {
         let process = self.start(&["login", "--server", server, "--device-name", &self.name, "--no-browser"], b"")?;
         let shown = process.wait_out(|text| {
-            let after = |mark: &str| text.lines().find_map(|line| line.split_once(mark)).map(|(_, rest)| rest.trim().to_owned());
+            let after = |mark: &str| {
+                text.lines().find_map(|line| line.split_once(mark)).map(|(_, rest)| rest.trim().to_owned())
+            };
             Some((after("Open ")?, after("code: ")?, after("fingerprint: ")?))
         });
         let Some((page, user_code, fingerprint)) = shown else {
             let finished = process.finish()?;
-            return Err(Trouble::new(format!("login on {}: {}", self.name, finished.err().trim()), "look at the service's log"));
+            return Err(Trouble::new(
+                format!("login on {}: {}", self.name, finished.err().trim()),
+                "look at the service's log",
+            ));
         };
         Ok(Pairing { process, user_code, fingerprint, page })
     }
@@ -186,7 +204,10 @@ pub fn approve_in(browser: &mut Browser, pairing: &Pairing) -> Result<Page, Trou
     let asked = browser.open(&pairing.page)?;
     let shown = browser.submit(&asked, "/pair", &[("user_code", &pairing.user_code)])?;
     if !shown.text().contains(&pairing.fingerprint) {
-        return Err(Trouble::new(format!("the page does not show the fingerprint of the device: {}", shown.text()), "refuse it"));
+        return Err(Trouble::new(
+            format!("the page does not show the fingerprint of the device: {}", shown.text()),
+            "refuse it",
+        ));
     }
     let done = browser.submit(&shown, "/pair/approve", &[])?;
     if done.status == 200 {
@@ -199,7 +220,8 @@ pub fn approve_in(browser: &mut Browser, pairing: &Pairing) -> Result<Page, Trou
 #[must_use]
 pub fn line(arguments: &[&str]) -> String {
     arguments.iter().fold("collie online".to_owned(), |mut text, argument| {
-        let plain = !argument.is_empty() && argument.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_=./:,@%+".contains(&b));
+        let plain =
+            !argument.is_empty() && argument.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_=./:,@%+".contains(&b));
         text.push(' ');
         text.push_str(&if plain { (*argument).to_owned() } else { format!("'{}'", argument.replace('\'', "'\\''")) });
         text
@@ -212,6 +234,9 @@ mod tests {
 
     #[test]
     fn a_line_can_be_pasted_into_a_shell() {
-        assert_eq!(line(&["invoke", "conn_1", "t", "--args", "{\"a\": \"b'c\"}"]), "collie online invoke conn_1 t --args '{\"a\": \"b'\\''c\"}'");
+        assert_eq!(
+            line(&["invoke", "conn_1", "t", "--args", "{\"a\": \"b'c\"}"]),
+            "collie online invoke conn_1 t --args '{\"a\": \"b'\\''c\"}'"
+        );
     }
 }

@@ -21,7 +21,11 @@ impl Lab {
 
     /// Starts a lab with its six plain tools, that asks for this bearer token.
     pub fn start_plain(binaries: &Binaries, token: &str) -> Result<Self, Trouble> {
-        Self::start(binaries, &["--bearer-stdin", "--switches", "{\"odd_tools\":false}"], format!("{token}\n").as_bytes())
+        Self::start(
+            binaries,
+            &["--bearer-stdin", "--switches", "{\"odd_tools\":false}"],
+            format!("{token}\n").as_bytes(),
+        )
     }
 
     /// Starts a lab that asks for this bearer token.
@@ -105,7 +109,10 @@ const LOOKS_MAX: usize = 20_000;
 fn read(answer: Answer) -> Result<Value, Trouble> {
     if answer.status != 200 {
         let said = String::from_utf8_lossy(&answer.body).into_owned();
-        return Err(Trouble::new(format!("the lab refused its control ({}): {said}", answer.status), "look at the command"));
+        return Err(Trouble::new(
+            format!("the lab refused its control ({}): {said}", answer.status),
+            "look at the command",
+        ));
     }
     serde_json::from_slice(&answer.body).map_err(|error| Trouble::new(error.to_string(), "look at the lab's answer"))
 }

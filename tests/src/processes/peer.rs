@@ -20,7 +20,10 @@ impl Everything {
     /// Starts it. `None`, with a remark, where it is not installed; an error there when `COLLIE_REQUIRE_PEERS` is `1`.
     pub fn start() -> Result<Option<Self>, Trouble> {
         let (Some(node), Some(script)) = (path("COLLIE_NODE"), path("COLLIE_PEER_EVERYTHING")) else {
-            let missing = Trouble::new("COLLIE_NODE and COLLIE_PEER_EVERYTHING are not set", "run `cargo xtask test`, which installs the peers");
+            let missing = Trouble::new(
+                "COLLIE_NODE and COLLIE_PEER_EVERYTHING are not set",
+                "run `cargo xtask test`, which installs the peers",
+            );
             if std::env::var_os("COLLIE_REQUIRE_PEERS").is_some_and(|value| value == "1") {
                 return Err(missing);
             }
@@ -55,5 +58,7 @@ fn path(variable: &str) -> Option<PathBuf> {
 
 fn free_port() -> Result<u16, Trouble> {
     let found = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr());
-    found.map(|address| address.port()).map_err(|error| Trouble::new(error.to_string(), "look at the machine's network"))
+    found
+        .map(|address| address.port())
+        .map_err(|error| Trouble::new(error.to_string(), "look at the machine's network"))
 }

@@ -34,7 +34,12 @@ impl ServiceOptions {
     /// SQLite in `state_dir`, a free loopback port, the usual log.
     #[must_use]
     pub fn in_folder(state_dir: &Path) -> Self {
-        Self { state_dir: state_dir.to_owned(), database: Database::Sqlite, listen: "127.0.0.1:0".to_owned(), log: "info" }
+        Self {
+            state_dir: state_dir.to_owned(),
+            database: Database::Sqlite,
+            listen: "127.0.0.1:0".to_owned(),
+            log: "info",
+        }
     }
 }
 
@@ -49,7 +54,9 @@ impl Service {
     /// Starts a service and waits until it answers.
     pub fn start(binaries: &Binaries, options: ServiceOptions) -> Result<Self, Trouble> {
         let folder = &options.state_dir;
-        let unusable = |error: std::io::Error| Trouble::new(format!("cannot use {}: {error}", folder.display()), "look at its permissions");
+        let unusable = |error: std::io::Error| {
+            Trouble::new(format!("cannot use {}: {error}", folder.display()), "look at its permissions")
+        };
         std::fs::create_dir_all(folder).map_err(unusable)?;
         let mut command = Command::new(binaries.program("collie-broker"));
         command.env_clear().env("HOME", folder).args(["--listen", &options.listen, "--log", options.log]);
@@ -109,10 +116,15 @@ impl Service {
     pub fn read_owner_link(&self) -> Result<String, Trouble> {
         use std::os::unix::fs::PermissionsExt as _;
         let path = self.owner_link_file();
-        let missing = |error: std::io::Error| Trouble::new(format!("no owner link in {}: {error}", path.display()), "look at the service's log");
+        let missing = |error: std::io::Error| {
+            Trouble::new(format!("no owner link in {}: {error}", path.display()), "look at the service's log")
+        };
         let mode = std::fs::metadata(&path).map_err(missing)?.permissions().mode();
         if mode & 0o077 != 0 {
-            return Err(Trouble::new(format!("{} has mode {:o}: others can read it", path.display(), mode & 0o777), "this is a defect"));
+            return Err(Trouble::new(
+                format!("{} has mode {:o}: others can read it", path.display(), mode & 0o777),
+                "this is a defect",
+            ));
         }
         Ok(std::fs::read_to_string(&path).map_err(missing)?.trim().to_owned())
     }
@@ -124,7 +136,10 @@ impl Service {
         let asked = browser.open(&link)?;
         let page = browser.submit(&asked, "", &[])?;
         if page.status != 200 || browser.cookie_values().next().is_none() {
-            return Err(Trouble::new(format!("the owner link did not sign in: {}", page.text()), "look at the service's log"));
+            return Err(Trouble::new(
+                format!("the owner link did not sign in: {}", page.text()),
+                "look at the service's log",
+            ));
         }
         Ok(browser)
     }
@@ -146,6 +161,9 @@ fn wait_ready(process: &Running) -> Result<Value, Trouble> {
     let line = process.wait_out(|text| text.split_once('\n').map(|(line, _)| line.to_owned()));
     line.and_then(|line| serde_json::from_str(&line).ok()).ok_or_else(|| {
         let said = String::from_utf8_lossy(&process.err_so_far()).trim().to_owned();
-        Trouble::new(format!("collie-broker did not get ready; it said: {said}"), "run `collie-broker` by hand and look")
+        Trouble::new(
+            format!("collie-broker did not get ready; it said: {said}"),
+            "run `collie-broker` by hand and look",
+        )
     })
 }

@@ -23,21 +23,36 @@ fn home(place: impl Fn(&str) -> bool + 'static, secret: impl Fn(&str) -> bool + 
 /// The exceptions, and no others: session tokens in the answer that issues them, the output of `key-export`, the 0600 files of keys and tokens.
 fn homes() -> Vec<Home> {
     let mut homes = vec![
-        home(|place| place.starts_with("answer POST /v1/devices/token "), |secret| secret.contains(" access token") || secret.contains(" refresh token")),
+        home(
+            |place| place.starts_with("answer POST /v1/devices/token "),
+            |secret| secret.contains(" access token") || secret.contains(" refresh token"),
+        ),
         home(|place| place.starts_with("answer POST /v1/devices/start "), |secret| secret.contains(" device code")),
-        home(|place| place == "header set-cookie of the page that signs in", |secret| secret.starts_with("browser session")),
+        home(
+            |place| place == "header set-cookie of the page that signs in",
+            |secret| secret.starts_with("browser session"),
+        ),
         home(|place| place.starts_with("output of key-export ("), |secret| secret.starts_with("sealing key")),
-        home(|place| place.starts_with("output of key-export --for-public-client"), |secret| secret.starts_with("public client's key")),
+        home(
+            |place| place.starts_with("output of key-export --for-public-client"),
+            |secret| secret.starts_with("public client's key"),
+        ),
         home(|place| place == "file service/keys/token.key", |secret| secret == "token key"),
         home(|place| place == "file service/owner-link", |secret| secret.starts_with("owner link")),
     ];
     for device in ["laptop", "desk"] {
         let file = move |name: &'static str| {
-            move |place: &str| place.starts_with(&format!("file {device}/state/services/")) && place.rsplit('/').next().is_some_and(|last| last.starts_with(name))
+            move |place: &str| {
+                place.starts_with(&format!("file {device}/state/services/"))
+                    && place.rsplit('/').next().is_some_and(|last| last.starts_with(name))
+            }
         };
         homes.push(home(file("device.key"), move |secret| secret == format!("{device} seed")));
         homes.push(home(file("sealing-1.key"), |secret| secret.starts_with("sealing key")));
-        homes.push(home(file("session-"), move |secret| secret.starts_with(&format!("{device} access token")) || secret.starts_with(&format!("{device} refresh token"))));
+        homes.push(home(file("session-"), move |secret| {
+            secret.starts_with(&format!("{device} access token"))
+                || secret.starts_with(&format!("{device} refresh token"))
+        }));
     }
     homes
 }
@@ -60,13 +75,21 @@ fn files(root: &Path) -> Vec<Place> {
 
 fn assert_clean(secrets: &Secrets, when: &str, places: &[Place]) {
     let strays = strays(secrets, places);
-    assert!(strays.is_empty(), "{when}: {} strays\n{}", strays.len(), strays.iter().map(|hit| format!("{hit:?}")).collect::<Vec<_>>().join("\n"));
+    assert!(
+        strays.is_empty(),
+        "{when}: {} strays\n{}",
+        strays.len(),
+        strays.iter().map(|hit| format!("{hit:?}")).collect::<Vec<_>>().join("\n")
+    );
 }
 
 /// The exceptions hold what they are for: the search finds on real files and answers what it is meant to find.
 fn assert_at_home(secrets: &Secrets, places: &[Place], wanted: &[(&str, &str)]) {
     for (start, secret) in wanted {
-        let found = places.iter().filter(|place| place.name.starts_with(start)).any(|place| secrets.canary().search(place).iter().any(|hit| hit.secret == *secret));
+        let found = places
+            .iter()
+            .filter(|place| place.name.starts_with(start))
+            .any(|place| secrets.canary().search(place).iter().any(|hit| hit.secret == *secret));
         assert!(found, "`{secret}` was not found in `{start}…`, where it is");
     }
 }
@@ -121,7 +144,11 @@ fn no_secret_is_anywhere_but_at_home() {
     ];
     assert_at_home(&secrets, &places, &outputs);
     let gone = ["desk seed", "desk access token 1", "desk refresh token 1"];
-    let left: Vec<_> = at_the_end.iter().flat_map(|place| secrets.canary().search(place)).filter(|hit| gone.contains(&hit.secret.as_str())).collect();
+    let left: Vec<_> = at_the_end
+        .iter()
+        .flat_map(|place| secrets.canary().search(place))
+        .filter(|hit| gone.contains(&hit.secret.as_str()))
+        .collect();
     assert_eq!(left, [], "a revoked device keeps nothing of its own");
     assert_must_fail(&secrets, root.path());
 }
@@ -135,10 +162,18 @@ fn assert_must_fail(secrets: &Secrets, root: &Path) {
             let before = std::fs::read(root.join(file)).unwrap_or_default();
             let found = strays(secrets, &[Place::new(format!("file {file}"), [before, spellings.clone()].concat())]);
             for spelling in Spelling::ALL {
-                assert!(found.iter().any(|hit| hit.secret == *name && hit.spelling == spelling), "{name} {spelling:?} in {file} was not found");
+                assert!(
+                    found.iter().any(|hit| hit.secret == *name && hit.spelling == spelling),
+                    "{name} {spelling:?} in {file} was not found"
+                );
             }
         }
-        for place in ["log of the service", "answer GET /v1/connections (1)", "output of invoke (3)", "command line of collie (2)"] {
+        for place in [
+            "log of the service",
+            "answer GET /v1/connections (1)",
+            "output of invoke (3)",
+            "command line of collie (2)",
+        ] {
             assert!(!strays(secrets, &[Place::new(place, secret)]).is_empty(), "{name} in {place} was not found");
         }
     }

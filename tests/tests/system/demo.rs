@@ -13,7 +13,12 @@ fn run(arguments: &[&str], temporary: &Path) -> Finished {
 fn start(arguments: &[&str], temporary: &Path) -> Running {
     let binaries = Binaries::find().expect("the programs are built");
     let mut command = Command::new(env!("CARGO_BIN_EXE_demo"));
-    command.args(arguments).env_clear().env("TMPDIR", temporary).env("COLLIE_BIN_DIR", binaries.folder()).env("PATH", "/usr/bin:/bin");
+    command
+        .args(arguments)
+        .env_clear()
+        .env("TMPDIR", temporary)
+        .env("COLLIE_BIN_DIR", binaries.folder())
+        .env("PATH", "/usr/bin:/bin");
     Running::start(&mut command, b"").expect("it starts")
 }
 
@@ -47,10 +52,21 @@ fn the_story_holds_on_the_lab() {
     assert!(facts["rotate"].as_str().expect("words").contains("make a new token"), "{}", facts["rotate"]);
     for chapter in document["chapters"].as_array().expect("chapters") {
         let quiet = ["The service starts", "You sign in as the owner", "A commit asks, from both devices"];
-        let silent = quiet.contains(&chapter["title"].as_str().expect("a title")) || chapter["title"] == "The server changes what it says about a tool";
-        assert!(silent || chapter["title"] == "What it took" || chapter["readers"].as_array().is_some_and(|rows| !rows.is_empty()), "{chapter}");
+        let silent = quiet.contains(&chapter["title"].as_str().expect("a title"))
+            || chapter["title"] == "The server changes what it says about a tool";
+        assert!(
+            silent
+                || chapter["title"] == "What it took"
+                || chapter["readers"].as_array().is_some_and(|rows| !rows.is_empty()),
+            "{chapter}"
+        );
     }
-    let typed: usize = document["chapters"].as_array().into_iter().flatten().map(|chapter| chapter["commands"].as_array().map_or(0, Vec::len)).sum();
+    let typed: usize = document["chapters"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .map(|chapter| chapter["commands"].as_array().map_or(0, Vec::len))
+        .sum();
     assert_eq!(document["commands"], typed);
     assert!(document["decisions"].as_u64().is_some_and(|count| count >= 8));
     assert!(is_empty(temporary.path()), "the demo left something behind");
@@ -75,7 +91,8 @@ fn told_to_end_it_ends_everything() {
     let temporary = tempfile::tempdir().expect("a folder");
     let running = start(&["--dev"], temporary.path());
     running.wait_out(|text| text.contains("Everything stays up").then_some(())).expect("it gets there");
-    let folder = std::fs::read_dir(temporary.path()).expect("a folder").next().expect("its folder").expect("an entry").path();
+    let folder =
+        std::fs::read_dir(temporary.path()).expect("a folder").next().expect("its folder").expect("an entry").path();
     let line = std::fs::read_to_string(folder.join("service/origin")).expect("the service runs");
     let finished = running.stop("INT").expect("ends");
     assert_eq!(finished.code, Some(0), "{}", finished.err());

@@ -6,7 +6,8 @@ use std::path::Path;
 use std::process::Command;
 
 /// Pages with commands in them.
-const PAGES: [&str; 5] = ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "threat-model/README.md", "threat-model/threats.md"];
+const PAGES: [&str; 5] =
+    ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "threat-model/README.md", "threat-model/threats.md"];
 
 fn help(arguments: &[&str]) -> String {
     let binaries = Binaries::find().expect("the programs are built");
@@ -37,7 +38,10 @@ fn lines_in(page: &str) -> Vec<Vec<String>> {
         for piece in pieces {
             let piece = piece.split(" #").next().unwrap_or_default();
             for command in piece.split(['|', ';', '&']) {
-                let words: Vec<String> = command.split_whitespace().map(|word| word.trim_start_matches("./target/release/").to_owned()).collect();
+                let words: Vec<String> = command
+                    .split_whitespace()
+                    .map(|word| word.trim_start_matches("./target/release/").to_owned())
+                    .collect();
                 if words.first().is_some_and(|word| word == "collie" || word == "collie-broker") {
                     found.push(words);
                 }
@@ -51,8 +55,12 @@ fn lines_in(page: &str) -> Vec<Vec<String>> {
 fn fault_of(words: &[String], online: &BTreeSet<String>) -> Option<String> {
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     let (path, rest): (Vec<&str>, &[&str]) = match words.as_slice() {
-        ["collie", "online", command, rest @ ..] if online.contains(*command) => (vec!["collie", "online", command], rest),
-        ["collie", "online", command, ..] if !command.starts_with('-') && !command.starts_with('…') => return Some(format!("no command `{command}`")),
+        ["collie", "online", command, rest @ ..] if online.contains(*command) => {
+            (vec!["collie", "online", command], rest)
+        }
+        ["collie", "online", command, ..] if !command.starts_with('-') && !command.starts_with('…') => {
+            return Some(format!("no command `{command}`"));
+        }
         ["collie", "online", rest @ ..] => (vec!["collie", "online"], rest),
         ["collie-broker", "admin", "owner-link", rest @ ..] => (vec!["collie-broker", "admin", "owner-link"], rest),
         ["collie-broker", rest @ ..] => (vec!["collie-broker"], rest),
@@ -60,7 +68,10 @@ fn fault_of(words: &[String], online: &BTreeSet<String>) -> Option<String> {
     };
     let help = help(&path);
     let flags = rest.iter().filter(|word| word.starts_with("--")).map(|word| word.split('=').next().unwrap_or(word));
-    flags.map(|flag| flag.trim_end_matches([',', '.', ')'])).find(|flag| !help.contains(flag)).map(|flag| format!("`{}` has no flag `{flag}`", path.join(" ")))
+    flags
+        .map(|flag| flag.trim_end_matches([',', '.', ')']))
+        .find(|flag| !help.contains(flag))
+        .map(|flag| format!("`{}` has no flag `{flag}`", path.join(" ")))
 }
 
 #[test]

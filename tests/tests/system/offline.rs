@@ -19,11 +19,13 @@ impl Island {
     fn make() -> Self {
         let binaries = Binaries::find().expect("the programs are built");
         let folder = tempfile::tempdir().expect("a folder");
-        let service = Service::start(&binaries, ServiceOptions::in_folder(&folder.path().join("service"))).expect("starts");
+        let service =
+            Service::start(&binaries, ServiceOptions::in_folder(&folder.path().join("service"))).expect("starts");
         let lab = Lab::start_plain(&binaries, TOKEN).expect("starts");
         let device = Device::new(&binaries, "laptop", &folder.path().join("laptop")).expect("a device");
         device.pair(service.origin(), &mut service.sign_in().expect("signs in")).expect("pairs");
-        let share = ["share-mcp", "notes", "--url", lab.mcp_url(), "--bearer-stdin", "--effect", "list_notes=observe", "--yes"];
+        let share =
+            ["share-mcp", "notes", "--url", lab.mcp_url(), "--bearer-stdin", "--effect", "list_notes=observe", "--yes"];
         let data = device.data_with(&share, TOKEN.as_bytes()).expect("shares");
         let id = data.pointer("/connection/id").and_then(Value::as_str).expect("an id").to_owned();
         let (finished, options) = service.stop().expect("stops");
@@ -75,7 +77,11 @@ fn what_needs_the_service_says_so_and_changes_nothing() {
     ];
     for arguments in needs_service {
         let (exit, error) = device.refusal(arguments).expect("refused");
-        assert_eq!((exit, &error["code"], &error["retryable"]), (9, &json!("net.unreachable"), &json!(true)), "{arguments:?}: {error}");
+        assert_eq!(
+            (exit, &error["code"], &error["retryable"]),
+            (9, &json!("net.unreachable"), &json!(true)),
+            "{arguments:?}: {error}"
+        );
         assert!(error["hint"].as_str().is_some_and(|hint| !hint.is_empty()), "{arguments:?}");
     }
     // Nothing of that changed what the device has: the service comes back, and all is as it was.

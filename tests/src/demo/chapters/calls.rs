@@ -14,7 +14,10 @@ pub(in crate::demo) fn read(world: &mut World, teller: &mut Teller) -> Result<()
     for device in [&world.laptop, &world.desk] {
         let arguments = planned.arguments.to_string();
         let finished = teller.run(device, &call(world, &planned, &arguments))?;
-        teller.check(!finished.stdout.is_empty(), &format!("The {} opened the credential for this one call, and the server answered.", device.name()))?;
+        teller.check(
+            !finished.stdout.is_empty(),
+            &format!("The {} opened the credential for this one call, and the server answered.", device.name()),
+        )?;
     }
     teller.fact("read_from", json!([world.laptop.name(), world.desk.name()]));
     teller.readers(&[
@@ -35,13 +38,19 @@ pub(in crate::demo) fn commit(world: &mut World, teller: &mut Teller) -> Result<
         let arguments = plan.commit.arguments.to_string();
         let call = call(world, &plan.commit, &arguments);
         let (exit, code) = teller.refused(device, &call)?;
-        teller.check((exit, code.as_str()) == (7, "authority.ask"), "Refused without your word: exit code 7, and the refusal names the command that would allow it.")?;
+        teller.check(
+            (exit, code.as_str()) == (7, "authority.ask"),
+            "Refused without your word: exit code 7, and the refusal names the command that would allow it.",
+        )?;
         refused.push(json!({"device": device.name(), "exit": exit, "code": code}));
         allow(teller, device, &call)?;
     }
     let after = applied(world, &plan.commit.tool)?;
     if let (Some(before), Some(after)) = (before, after) {
-        teller.check(after == before + 2, &format!("The server counts {} of them: two yeses, two calls, none twice.", after - before))?;
+        teller.check(
+            after == before + 2,
+            &format!("The server counts {} of them: two yeses, two calls, none twice.", after - before),
+        )?;
         teller.fact("commits_applied", after - before);
     }
     teller.fact("commit_refused", refused);
@@ -61,7 +70,10 @@ fn restricted(world: &World, teller: &mut Teller, planned: Option<&Planned>) -> 
     let arguments = planned.arguments.to_string();
     let with_yes = [&call(world, planned, &arguments)[..], &["--yes"]].concat();
     let (exit, code) = teller.refused(&world.laptop, &with_yes)?;
-    teller.check((exit, code.as_str()) == (7, "authority.step_up_required"), "A restricted tool is refused even with `--yes`.")?;
+    teller.check(
+        (exit, code.as_str()) == (7, "authority.step_up_required"),
+        "A restricted tool is refused even with `--yes`.",
+    )?;
     let ran = applied(world, &planned.tool)?;
     teller.check(ran.unwrap_or(0) == 0, "The server never saw it.")?;
     teller.fact("restricted_refused", json!({"exit": exit, "code": code}));
@@ -81,4 +93,3 @@ pub(super) fn call<'a>(world: &'a World, planned: &'a Planned, arguments: &'a st
 pub(super) fn applied(world: &World, tool: &str) -> Result<Option<u64>, Trouble> {
     world.target.lab.as_ref().map(|lab| lab.applied(tool)).transpose()
 }
-

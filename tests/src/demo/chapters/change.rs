@@ -23,13 +23,22 @@ pub(in crate::demo) fn change(world: &mut World, teller: &mut Teller) -> Result<
     let arguments = plan.commit.arguments.to_string();
     let commit = [&call(world, &plan.commit, &arguments)[..], &["--yes"]].concat();
     let (exit, code) = teller.refused(&world.laptop, &commit)?;
-    teller.check((exit, code.as_str()) == (8, "connection.manifest_changed"), "Blocked on the laptop before the call left, even with a yes.")?;
+    teller.check(
+        (exit, code.as_str()) == (8, "connection.manifest_changed"),
+        "Blocked on the laptop before the call left, even with a yes.",
+    )?;
     teller.check(applied(world, &plan.commit.tool)? == before, "The server saw no call.")?;
 
     let arguments = plan.read.arguments.to_string();
     let (desk_exit, desk_code) = teller.refused(&world.desk, &call(world, &plan.read, &arguments))?;
-    teller.check((desk_exit, desk_code.as_str()) == (8, "connection.review_required"), "Blocked on the desk too: the laptop's report narrowed the service's copy. A report can only narrow.")?;
-    teller.fact("blocked", json!({"laptop": {"exit": exit, "code": code}, "desk": {"exit": desk_exit, "code": desk_code}}));
+    teller.check(
+        (desk_exit, desk_code.as_str()) == (8, "connection.review_required"),
+        "Blocked on the desk too: the laptop's report narrowed the service's copy. A report can only narrow.",
+    )?;
+    teller.fact(
+        "blocked",
+        json!({"laptop": {"exit": exit, "code": code}, "desk": {"exit": desk_exit, "code": desk_code}}),
+    );
     Ok(())
 }
 
@@ -45,10 +54,16 @@ pub(in crate::demo) fn review_again(world: &mut World, teller: &mut Teller) -> R
     teller.check(difference.out().contains("list_notes"), "The difference names the tool and shows both texts.")?;
     teller.decided("the changed tool still only reads");
     let found = text(&world.laptop.data(&["connection-review", &world.connection, "--diff"])?, "found");
-    teller.run(&world.laptop, &["connection-review", &world.connection, "--digest", &found, "--effect", "list_notes=observe", "--yes"])?;
+    teller.run(
+        &world.laptop,
+        &["connection-review", &world.connection, "--digest", &found, "--effect", "list_notes=observe", "--yes"],
+    )?;
     let row = find_row(world)?;
     let review_seq = row.get("review_seq").and_then(Value::as_u64).unwrap_or_default();
-    teller.check(text(&row, "status") == "active" && text(&row, "raw_digest") != before, &format!("Review number {review_seq} stands; the credential was sealed again under it."))?;
+    teller.check(
+        text(&row, "status") == "active" && text(&row, "raw_digest") != before,
+        &format!("Review number {review_seq} stands; the credential was sealed again under it."),
+    )?;
     let plan = world.plan()?;
     let arguments = plan.read.arguments.to_string();
     teller.run(&world.desk, &call(world, &plan.read, &arguments))?;

@@ -23,7 +23,10 @@ pub(in crate::demo) fn revoke(world: &mut World, teller: &mut Teller) -> Result<
     teller.output(&format!("{}{}", first.out(), first.err()));
     let (exit, error) = world.desk.refusal(&["devices"])?;
     let code = text(&error, "code");
-    teller.check(first.code == Some(3) && (exit, code.as_str()) == (3, "session.revoked"), "Refused at its first contact with the service: exit code 3, session.revoked.")?;
+    teller.check(
+        first.code == Some(3) && (exit, code.as_str()) == (3, "session.revoked"),
+        "Refused at its first contact with the service: exit code 3, session.revoked.",
+    )?;
     let left = keys_left(world);
     teller.check(left.is_empty(), "Our client deleted its sealing key and its sealed copy.")?;
     teller.words(
@@ -31,7 +34,10 @@ pub(in crate::demo) fn revoke(world: &mut World, teller: &mut Teller) -> Result<
          to the service it could go on using them. So the credential has to be changed where it came from:",
     );
     let rotate = match &world.target.bearer {
-        Some(_) => format!("at the provider of {}: make a new token, end the old one, then `collie online connection-review {} --bearer-stdin`", world.target.url, world.connection),
+        Some(_) => format!(
+            "at the provider of {}: make a new token, end the old one, then `collie online connection-review {} --bearer-stdin`",
+            world.target.url, world.connection
+        ),
         None => format!("{} asks for no credential, so there is nothing to change there", world.target.url),
     };
     teller.words(&format!("→ {rotate}."));

@@ -12,14 +12,20 @@ pub(in crate::demo) fn start(world: &mut World, teller: &mut Teller) -> Result<(
     teller.typed("server", &format!("collie-broker --listen 127.0.0.1:0 --state-dir {}", short_path(world, &folder)));
     let service = Service::start(&world.binaries, ServiceOptions::in_folder(&folder))?;
     let origin = service.origin().to_owned();
-    teller.check(origin.starts_with("http://127.0.0.1:"), &format!("It answers at {origin}, on this machine only, and stores in one SQLite file."))?;
+    teller.check(
+        origin.starts_with("http://127.0.0.1:"),
+        &format!("It answers at {origin}, on this machine only, and stores in one SQLite file."),
+    )?;
     teller.fact("origin", origin);
     world.service = Some(service);
     if world.target.url.is_empty() {
         let token = world.target.bearer.clone().unwrap_or_default();
         let lab = Lab::start_plain(&world.binaries, &token)?;
         world.target.url = lab.mcp_url().to_owned();
-        teller.words(&format!("Somebody else's MCP server runs at {}. It gave you a bearer token; nobody here has seen it yet.", world.target.url));
+        teller.words(&format!(
+            "Somebody else's MCP server runs at {}. It gave you a bearer token; nobody here has seen it yet.",
+            world.target.url
+        ));
         world.target.lab = Some(lab);
     }
     teller.fact("mcp_server", if world.target.lab.is_some() { "lab" } else { "url" });
@@ -50,7 +56,10 @@ pub(in crate::demo) fn pair(world: &mut World, teller: &mut Teller) -> Result<()
 
     teller.typed("laptop", &line(&login));
     let pairing = world.laptop.start_login(&origin)?;
-    teller.output(&format!("Open {}\nConfirm that this device shows code: {}\nfingerprint: {}", pairing.page, pairing.user_code, pairing.fingerprint));
+    teller.output(&format!(
+        "Open {}\nConfirm that this device shows code: {}\nfingerprint: {}",
+        pairing.page, pairing.user_code, pairing.fingerprint
+    ));
     let (code, fingerprint) = (pairing.user_code.clone(), pairing.fingerprint.clone());
     approve_in(&mut world.browser, &pairing)?;
     teller.decided(&format!("typed {code} on the page, compared {fingerprint}, pressed “Bind this device”"));
@@ -59,7 +68,10 @@ pub(in crate::demo) fn pair(world: &mut World, teller: &mut Teller) -> Result<()
     teller.words("The second device is bound from the first one; the page would do as well.");
     teller.typed("desk", &line(&login));
     let pairing = world.desk.start_login(&origin)?;
-    teller.output(&format!("Confirm that this device shows code: {}\nfingerprint: {}", pairing.user_code, pairing.fingerprint));
+    teller.output(&format!(
+        "Confirm that this device shows code: {}\nfingerprint: {}",
+        pairing.user_code, pairing.fingerprint
+    ));
     let (code, fingerprint) = (pairing.user_code.clone(), pairing.fingerprint.clone());
     teller.decided(&format!("compared {fingerprint} on both screens"));
     teller.run(&world.laptop, &["device-approve", &code, "--fingerprint", &fingerprint])?;

@@ -35,7 +35,10 @@ pub(in crate::demo) fn share(world: &mut World, teller: &mut Teller) -> Result<(
         choose(world, teller, &rows)?;
     }
     let row = find_row(world)?;
-    teller.check(text(&row, "status") == "active" && text(&row, "seal_format") == "v2", "Reviewed, sealed on the laptop (CLV2), stored at the service.")?;
+    teller.check(
+        text(&row, "status") == "active" && text(&row, "seal_format") == "v2",
+        "Reviewed, sealed on the laptop (CLV2), stored at the service.",
+    )?;
     if world.target.bearer.is_some() {
         teller.words("The token came by standard input: it was in no argument, no environment and no file.");
     }
@@ -54,7 +57,10 @@ pub(in crate::demo) fn share(world: &mut World, teller: &mut Teller) -> Result<(
 /// A server that nobody knows: everything is a commit until the person has looked.
 fn choose(world: &mut World, teller: &mut Teller, rows: &[Value]) -> Result<(), Trouble> {
     let plan = Plan::choose(rows).ok_or_else(|| {
-        Trouble::new("this server has no two tools that can be called harmlessly with plain arguments", "try another server, or `cargo xtask demo` without `--mcp-url`")
+        Trouble::new(
+            "this server has no two tools that can be called harmlessly with plain arguments",
+            "try another server, or `cargo xtask demo` without `--mcp-url`",
+        )
     })?;
     teller.words(&format!(
         "Nothing was decided, so every tool asks for a yes. For this story `{}` is decided to be a reading tool; `{}`, harmless too, stays a commit.",
@@ -74,15 +80,22 @@ pub(in crate::demo) fn bring_the_key(world: &mut World, teller: &mut Teller) -> 
     let arguments = plan.read.arguments.to_string();
     let call = ["invoke", &world.connection, &plan.read.tool, "--arguments", &arguments];
     let (exit, code) = teller.refused(&world.desk, &call)?;
-    teller.check((exit, code.as_str()) == (7, "key.required"), "Paired, and yet it opens nothing: the service cannot give it the key, it has none.")?;
+    teller.check(
+        (exit, code.as_str()) == (7, "key.required"),
+        "Paired, and yet it opens nothing: the service cannot give it the key, it has none.",
+    )?;
 
     teller.typed("laptop", "collie online key-export --yes");
     let exported = world.laptop.run(&["key-export", "--yes", "--stdout-secret"])?;
     world.key_text = exported.out().trim().to_owned();
     teller.output("collie-seal-v2:…   (not shown here)");
     teller.decided("carried the key text from one screen to the other; it never goes through the service");
-    let imported = teller.run_shown(&world.desk, &["key-import"], exported.stdout.as_slice(), "collie online key-import")?;
-    teller.check(exported.code == Some(0) && imported.code == Some(0), "The desk proved the key by opening the connection before it stored it.")?;
+    let imported =
+        teller.run_shown(&world.desk, &["key-import"], exported.stdout.as_slice(), "collie online key-import")?;
+    teller.check(
+        exported.code == Some(0) && imported.code == Some(0),
+        "The desk proved the key by opening the connection before it stored it.",
+    )?;
     teller.fact("key_brought", true);
     teller.readers(&[
         ("laptop, desk", "the credential, each in memory for one call at a time"),

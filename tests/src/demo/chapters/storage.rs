@@ -20,7 +20,10 @@ pub(in crate::demo) fn look_at_the_service(world: &mut World, teller: &mut Telle
     let (left, right) = (service_lines(&row), device_lines(&view));
     teller.beside(("the service's row", &left), ("the laptop's view", &right));
     teller.check(row.seal_format == "v2" && row.sealed.get("payload").is_some(), "The service holds the credential as ciphertext (CLV2), bound to connection, address, review, author and version.")?;
-    teller.check(text(&view, "vouched_for_by") == "key", "The laptop shows what your own key vouches for: the credential opens under exactly this review.")?;
+    teller.check(
+        text(&view, "vouched_for_by") == "key",
+        "The laptop shows what your own key vouches for: the credential opens under exactly this review.",
+    )?;
     search(world, teller)?;
     teller.fact("stored", json!({"seal_format": row.seal_format, "credential_version": row.credential_version, "review_seq": row.review_seq}));
     teller.fact("vouched_for_by", text(&view, "vouched_for_by"));
@@ -35,8 +38,9 @@ pub(in crate::demo) fn look_at_the_service(world: &mut World, teller: &mut Telle
 fn search(world: &World, teller: &mut Teller) -> Result<(), Trouble> {
     let service = world.service()?;
     let log = service.process().err_so_far();
-    let [_, _, key] = key_text_secrets(&world.key_text)
-        .ok_or_else(|| Trouble::new("the exported key text is not of the form that is known here", "this is a defect"))?;
+    let [_, _, key] = key_text_secrets(&world.key_text).ok_or_else(|| {
+        Trouble::new("the exported key text is not of the form that is known here", "this is a defect")
+    })?;
     let mut secrets = vec![("Your sealing key", key)];
     secrets.extend(world.target.bearer.iter().map(|token| ("The bearer token", token.clone().into_bytes())));
     let mut found_at_all = 0;
@@ -75,7 +79,11 @@ fn device_lines(view: &Value) -> Vec<String> {
         format!("address     {}", text(&row, "endpoint")),
         format!("state       {}", text(&row, "status")),
         format!("review      number {}, {tools} tools decided", number("review_seq")),
-        format!("credential  version {}, {}", number("credential_version"), if here { "opens here" } else { "not here" }),
+        format!(
+            "credential  version {}, {}",
+            number("credential_version"),
+            if here { "opens here" } else { "not here" }
+        ),
         format!("vouched by  {}", if text(view, "vouched_for_by") == "key" { "your own key" } else { "nothing here" }),
     ]
 }

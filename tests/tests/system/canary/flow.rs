@@ -51,8 +51,15 @@ impl World {
         let browser = service.sign_in().expect("signs in");
         secrets.add_token("browser session", browser.cookie_values().next().expect("a cookie"));
         let recorder = Recorder::start(service.authority()).expect("starts");
-        let labs = [Lab::start_plain(&binaries, &bearer).expect("starts"), Lab::start_with_header(&binaries, HEADER, &header).expect("starts")];
-        let device = |name: &str| Device::new(&binaries, name, &root.path().join(name)).expect("a device").with_environment("RUST_LOG", "trace");
+        let labs = [
+            Lab::start_plain(&binaries, &bearer).expect("starts"),
+            Lab::start_with_header(&binaries, HEADER, &header).expect("starts"),
+        ];
+        let device = |name: &str| {
+            Device::new(&binaries, name, &root.path().join(name))
+                .expect("a device")
+                .with_environment("RUST_LOG", "trace")
+        };
         let (laptop, desk) = (device("laptop"), device("desk"));
         let (exports, seen, notes, keyed) = (Vec::new(), Vec::new(), String::new(), String::new());
         Self { root, service, recorder, labs, browser, laptop, desk, secrets, exports, seen, notes, keyed }
@@ -79,7 +86,8 @@ impl World {
     }
 
     fn share(&self, name: &str, url: &str, credential: &[&str], secret: &str) -> String {
-        let share = [&["share-mcp", name, "--url", url, "--effect", "list_notes=observe", "--yes"], credential].concat();
+        let share =
+            [&["share-mcp", name, "--url", url, "--effect", "list_notes=observe", "--yes"], credential].concat();
         let stdin = [self.secrets.value(secret), b"\n"].concat();
         let data = self.laptop.data_with(&share, &stdin).expect("shared");
         data.pointer("/connection/id").and_then(Value::as_str).expect("an id").to_owned()
@@ -121,7 +129,14 @@ impl World {
         self.break_off(&notes);
         self.wrong_credential();
         self.replace_credential(&notes);
-        let lines: [&[&str]; 6] = [&["status"], &["connections"], &["connection-show", &notes], &["connection-test", &notes], &["doctor"], &["devices"]];
+        let lines: [&[&str]; 6] = [
+            &["status"],
+            &["connections"],
+            &["connection-show", &notes],
+            &["connection-test", &notes],
+            &["doctor"],
+            &["devices"],
+        ];
         for device in [&self.laptop, &self.desk] {
             for line in lines {
                 device.run(line).expect("ends");
@@ -142,7 +157,9 @@ impl World {
             }
         }
         for form in ["raw", "split_events", "split_frames"] {
-            self.labs[lab].control(&json!({"set": {"answer": "sse", "echo": {"place": "event", "form": form}}})).expect("set");
+            self.labs[lab]
+                .control(&json!({"set": {"answer": "sse", "echo": {"place": "event", "form": form}}}))
+                .expect("set");
             self.laptop.run(&["invoke", id, "list_notes", "--json"]).expect("ends");
         }
         self.labs[lab].control(&json!("reset")).expect("reset");
@@ -174,7 +191,8 @@ impl World {
         self.secrets.add("wrong bearer", wrong.as_bytes());
         for arguments in [&["--bearer-stdin"][..], &["--header", HEADER]] {
             for json in [&[][..], &["--json"]] {
-                let line = [&["share-mcp", "wrong", "--url", self.labs[1].mcp_url(), "--yes"], arguments, json].concat();
+                let line =
+                    [&["share-mcp", "wrong", "--url", self.labs[1].mcp_url(), "--yes"], arguments, json].concat();
                 let finished = self.laptop.run_with(&line, wrong.as_bytes()).expect("ends");
                 assert_ne!(finished.code, Some(0), "{}", finished.out());
             }
@@ -185,7 +203,8 @@ impl World {
     fn replace_credential(&mut self, id: &str) {
         let before = self.labs[0].seen().expect("seen");
         let same = [self.secrets.value("bearer"), b"\n"].concat();
-        let finished = self.laptop.run_with(&["connection-review", id, "--bearer-stdin", "--yes", "--json"], &same).expect("ends");
+        let finished =
+            self.laptop.run_with(&["connection-review", id, "--bearer-stdin", "--yes", "--json"], &same).expect("ends");
         assert_eq!(finished.code, Some(0), "{}", finished.out());
         assert!(before["counts"]["refused"].is_u64());
     }
@@ -219,7 +238,10 @@ impl World {
         places.extend(pages(&self.browser));
         places.extend(exchanges(&self.recorder, &self.secrets));
         let (finished, _) = self.service.stop().expect("stops");
-        assert!(finished.err().contains("\"level\":\"TRACE\"") || finished.err().contains("\"level\":\"DEBUG\""), "the log is not at TRACE");
+        assert!(
+            finished.err().contains("\"level\":\"TRACE\"") || finished.err().contains("\"level\":\"DEBUG\""),
+            "the log is not at TRACE"
+        );
         places.push(Place::new("log of the service", finished.stderr));
         places.push(Place::new("output of the service", finished.stdout));
         (self.secrets, places, self.root)
@@ -231,7 +253,11 @@ fn pages(browser: &Browser) -> Vec<Place> {
     let mut places = Vec::new();
     for (at, answer) in browser.history().iter().enumerate() {
         for (name, value) in &answer.headers {
-            let place = if name == "set-cookie" { "header set-cookie of the page that signs in".to_owned() } else { format!("header {name} of page {at}") };
+            let place = if name == "set-cookie" {
+                "header set-cookie of the page that signs in".to_owned()
+            } else {
+                format!("header {name} of page {at}")
+            };
             places.push(Place::new(place, value.as_bytes()));
         }
         places.push(Place::new(format!("page {at}"), answer.body.clone()));
@@ -242,10 +268,18 @@ fn pages(browser: &Browser) -> Vec<Place> {
 /// Answers whole; of requests what the service must never be sent, which is everything but tokens and codes of its own making.
 fn exchanges(recorder: &Recorder, secrets: &Secrets) -> Vec<Place> {
     let exchanges = recorder.exchanges();
-    assert!(exchanges.iter().any(|exchange| exchange.line.contains("/credential")), "the recorder saw no sealed credential");
+    assert!(
+        exchanges.iter().any(|exchange| exchange.line.contains("/credential")),
+        "the recorder saw no sealed credential"
+    );
     let mut places = Vec::new();
     for (at, exchange) in exchanges.into_iter().enumerate() {
-        let own = |name: &str| name.contains(" token ") || name.ends_with("device code") || name.contains("verifier") || name.ends_with("device code bytes");
+        let own = |name: &str| {
+            name.contains(" token ")
+                || name.ends_with("device code")
+                || name.contains("verifier")
+                || name.ends_with("device code bytes")
+        };
         let hits = secrets.canary().search(&Place::new(format!("request {} ({at})", exchange.line), exchange.request));
         let strays: Vec<_> = hits.into_iter().filter(|hit| !own(&hit.secret)).collect();
         assert_eq!(strays, [], "the service was sent what it must not know");

@@ -45,7 +45,10 @@ impl Secrets {
         let seed = contract::b64u::decode(key.lines().nth(1).expect("a seed")).expect("b64u");
         self.add(&format!("{device} seed"), &seed);
         let sessions = std::fs::read_dir(&folder).expect("a folder").flatten().map(|entry| entry.path());
-        let session = sessions.into_iter().find(|path| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("session-"))).expect("a session");
+        let session = sessions
+            .into_iter()
+            .find(|path| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("session-")))
+            .expect("a session");
         let text = std::fs::read_to_string(session).expect("a session");
         let mut lines = text.lines().skip(1);
         self.add_token(&format!("{device} access token {round}"), lines.next().expect("an access token"));
