@@ -241,7 +241,7 @@ impl ReviewConnection {
 /// GET /v1/connections/{id}/manifest
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ManifestAnswer {
-    /// The raw manifest under the standing review.
+    /// The raw manifest of the newest signed review, standing or lifted: a device compares and shows what changed.
     pub manifest: Json,
     /// Its digest.
     pub raw_digest: Digest,

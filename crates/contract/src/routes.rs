@@ -109,7 +109,7 @@ pub const ROUTES: &[Route] = &[
     get("/v1/schedules", Device, "schedules of the workspace"),
     get("/v1/connections", Device, "connections the device may see"),
     post("/v1/connections", Device, "makes a connection, not yet reviewed"),
-    get("/v1/connections/{id}/manifest", Device, "the raw manifest under the standing review"),
+    get("/v1/connections/{id}/manifest", Device, "the raw manifest of the newest signed review"),
     post("/v1/connections/{id}/review", Device, "reviews; with our clients seals in the same call"),
     get("/v1/connections/{id}/credential", Device, "the sealed credential"),
     post("/v1/connections/{id}/credential", Device, "replaces the sealed credential under the standing review"),
