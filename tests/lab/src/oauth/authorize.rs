@@ -1,6 +1,6 @@
 //! The authorization endpoint: who asks for what, the person's word, and the way back. Never sends anybody to an address that is not registered.
 
-use super::desk::{Answer, Asking, Desk, Work};
+use super::desk::{Answer, Asking, Desk, Site, Work};
 use super::form::{Form, with_query};
 use super::ledger::Asked;
 use super::seen::Verdict;
@@ -31,7 +31,7 @@ pub(crate) async fn serve(
     let asking = Asking { peer: &peer, endpoint: "oauth/authorize", kind: None, path: uri.path(), headers: &headers };
     desk.answer(asking, |work| {
         work.counts.authorizations += 1;
-        if let Some(address) = work.switches.forward_authorize_to.clone() {
+        if let Some(address) = work.switches.forward_authorize_to.clone().filter(|_| work.site != Site::Second) {
             let joint = if address.contains('?') { '&' } else { '?' };
             return go(&format!("{address}{joint}{query}"));
         }

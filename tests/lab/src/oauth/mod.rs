@@ -21,7 +21,7 @@ mod metadata;
 mod register;
 mod resource;
 mod revoke;
-pub mod scope;
+pub(crate) mod scope;
 mod seen;
 mod switches;
 mod token;

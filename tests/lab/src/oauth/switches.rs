@@ -36,7 +36,7 @@ pub struct OAuthSwitches {
     pub iss_advertised: bool,
     /// `state` of authorization responses.
     pub state: StateForm,
-    /// The authorization endpoint sends the browser to this address with the same query.
+    /// The first server's authorization endpoint sends the browser to this address with the same query.
     pub forward_authorize_to: Option<String>,
     /// Authorization and token requests must name the resource byte for byte.
     pub resource_checked: bool,

@@ -6,5 +6,6 @@ mod faults;
 mod legacy;
 mod manifest;
 mod modern;
+mod oauth;
 mod program;
 mod support;

@@ -59,3 +59,23 @@ async fn an_empty_credential_is_refused() {
         .expect("the program starts");
     assert!(!child.wait().await.expect("it ends").success());
 }
+
+#[tokio::test]
+async fn with_oauth_it_says_where_its_servers_are() {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_collie-lab"))
+        .args(["--oauth", "--switches", r#"{"oauth":{"issuer_slash":true}}"#])
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .kill_on_drop(true)
+        .spawn()
+        .expect("the program starts");
+    let mut lines = BufReader::new(child.stdout.take().expect("piped")).lines();
+    let line = lines.next_line().await.expect("readable").expect("a ready line");
+    let ready: Value = serde_json::from_str(&line).expect("one JSON line");
+    let issuer = ready["issuer"].as_str().expect("an issuer");
+    assert_eq!(issuer, format!("{}/", ready["server_urls"][0].as_str().expect("an origin")));
+    let document = format!("{issuer}.well-known/oauth-authorization-server");
+    assert_eq!(Request::new("GET", &document, String::new()).send().await.json()["issuer"], issuer);
+    let url = ready["mcp_url"].as_str().expect("an address");
+    assert_eq!(Request::new("POST", url, "{}".to_owned()).send().await.status, 401);
+}
