@@ -38,6 +38,18 @@ impl Lab {
         Self::start(binaries, &["--header", name], format!("{value}\n").as_bytes())
     }
 
+    /// Starts a lab that asks for tokens of its own authorization servers, with these switches of theirs.
+    pub fn start_with_oauth(binaries: &Binaries, oauth: &Value) -> Result<Self, Trouble> {
+        let switches = serde_json::json!({ "oauth": oauth }).to_string();
+        Self::start(binaries, &["--oauth", "--switches", &switches], b"")
+    }
+
+    /// Issuer of its first authorization server at the start; empty without OAuth.
+    #[must_use]
+    pub fn issuer(&self) -> &str {
+        self.field("issuer")
+    }
+
     fn start(binaries: &Binaries, arguments: &[&str], stdin: &[u8]) -> Result<Self, Trouble> {
         let mut command = Command::new(binaries.program("collie-lab"));
         command.args(["--listen", "127.0.0.1:0"]).args(arguments).env_clear();

@@ -50,6 +50,10 @@ async fn a_client_registers_and_manages_itself() {
         Request::new(method, home, body.to_string()).header("authorization", &bearer)
     };
     assert_eq!(get(home).await.status, 401);
+    let foreign =
+        register(&lab, &metadata).await.json()["registration_access_token"].as_str().expect("a token").to_owned();
+    let stolen = Request::new("DELETE", home, String::new()).header("authorization", &format!("Bearer {foreign}"));
+    assert_eq!(stolen.send().await.status, 401, "another registration's token");
     assert_eq!(manage("GET", &Value::Null).send().await.json()["client_name"], "x");
     let other = json!({"redirect_uris": ["https://new.invalid/"], "token_endpoint_auth_method": "none"});
     assert_eq!(manage("PUT", &other).send().await.json()["redirect_uris"], other["redirect_uris"]);
