@@ -186,7 +186,16 @@ fn pieces(spelling: Spelling, secret: &[u8]) -> Vec<Vec<u8>> {
             let texts = (0..3).map(|shift| aligned(spelling, secret, shift));
             texts.flat_map(|text| text.windows(BASE64_PIECE).map(<[u8]>::to_vec).collect::<Vec<_>>()).collect()
         }
-        _ => secret.windows(PIECE_BYTES).filter(|piece| is_telling(piece)).map(|piece| spelling.write(piece)).collect(),
+        Spelling::Raw
+        | Spelling::HexLower
+        | Spelling::HexUpper
+        | Spelling::PercentUpper
+        | Spelling::PercentLower
+        | Spelling::JsonEscaped
+        | Spelling::DebugList
+        | Spelling::Reversed => {
+            secret.windows(PIECE_BYTES).filter(|piece| is_telling(piece)).map(|piece| spelling.write(piece)).collect()
+        }
     }
 }
 

@@ -24,6 +24,7 @@ pub fn run() -> ExitCode {
         let mut teller = Teller::new(say::Say::new(flags.json, flags.dev));
         match tell(&flags, &mut teller, ending) {
             Ok(()) => ExitCode::SUCCESS,
+            Err(_) if ending.is_told() => ExitCode::from(ending::INTERRUPTED),
             Err(trouble) => {
                 teller.fail(&trouble);
                 ExitCode::FAILURE

@@ -18,7 +18,7 @@ struct State {
 }
 
 /// What a shell shows for a program that Ctrl-C ended.
-const INTERRUPTED: u8 = 130;
+pub(super) const INTERRUPTED: u8 = 130;
 
 impl Ending {
     /// Names the folder that has to be gone at the end.
@@ -31,6 +31,11 @@ impl Ending {
         self.with(|state| state.waits = true);
         let guard = self.0.0.lock().unwrap_or_else(PoisonError::into_inner);
         drop(self.0.1.wait_while(guard, |state| !state.told));
+    }
+
+    /// Whether the demo was told to end: what fails from then on fails for that.
+    pub(super) fn is_told(&self) -> bool {
+        self.with(|state| state.told)
     }
 
     /// Told to end. True when the story is over and only waits, so that it can end in its own order.

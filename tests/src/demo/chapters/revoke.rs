@@ -46,11 +46,15 @@ pub(in crate::demo) fn revoke(world: &mut World, teller: &mut Teller) -> Result<
     teller.check(true, "The laptop goes on as before.")?;
     teller.fact("revoked", json!({"first_exit": first.code, "exit": exit, "code": code, "keys_left": left.len()}));
     teller.fact("rotate", rotate);
+    let at_the_server = match &world.target.bearer {
+        Some(_) => "cannot tell the desk from the laptop: both used your token. Change it there",
+        None => "cannot tell the desk from the laptop: it asks nobody for a credential",
+    };
     teller.readers(&[
         ("desk", "nothing new from the service; what it opened before, if its client was modified"),
         ("laptop", "as before"),
         ("service", "as before, and that the desk was revoked and when"),
-        ("MCP server", "cannot tell the desk from the laptop: both used your token. Change it there"),
+        ("MCP server", at_the_server),
     ]);
     Ok(())
 }

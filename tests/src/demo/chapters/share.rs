@@ -45,6 +45,12 @@ pub(in crate::demo) fn share(world: &mut World, teller: &mut Teller) -> Result<(
     teller.fact("connection", world.connection.clone());
     teller.fact("tools", rows.len());
     teller.fact("effects", effects_of(&row));
+    if world.target.bearer.is_none() {
+        teller.words(
+            "This server asks for no credential. What is sealed is an empty one, and still worth it: it binds the review, so that no \
+             row of the service can change an effect.",
+        );
+    }
     teller.readers(&[
         ("laptop", "the credential, in memory for one call at a time; stores it sealed"),
         ("service", "the connection's name and address, the reviewed tools, ciphertext; not the credential"),
