@@ -107,9 +107,9 @@ async fn answers_say_of_a_life_whatever_they_like() {
         assert_eq!(told.as_deref(), wanted, "{form:?}");
     }
     let tokens = sign_in(&lab).await;
-    lab.control(Command::AdvanceS(59)).expect("followed");
+    lab.control(Command::AdvanceS(30)).expect("followed");
     assert_eq!(list(&lab, &tokens).await.status, 200);
-    lab.control(Command::AdvanceS(1)).expect("followed");
+    lab.control(Command::AdvanceS(30)).expect("followed");
     assert_eq!(list(&lab, &tokens).await.status, 401);
     let tokens = sign_in(&lab).await;
     lab.control(Command::ExpireAccess).expect("followed");
