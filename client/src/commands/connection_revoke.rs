@@ -69,6 +69,6 @@ fn what_to_rotate(kind: Option<SecretKind>, endpoint: &str) -> String {
         Some(SecretKind::None) => format!("It had no credential; there is nothing to change at {endpoint}."),
         Some(SecretKind::StaticBearer) => format!("Now revoke or change its token at the provider of {endpoint}: {still}."),
         Some(SecretKind::StaticHeader) => format!("Now revoke or change its key at the provider of {endpoint}: {still}."),
-        None => format!("Now revoke or change its credential at the provider of {endpoint}: {still}."),
+        Some(SecretKind::OAuth | SecretKind::ClientSecret | SecretKind::Dcr | SecretKind::Pkce) | None => format!("Now revoke or change its credential at the provider of {endpoint}: {still}."),
     }
 }

@@ -34,6 +34,16 @@ macro_rules! numbers {
 numbers! {
     /// What a CLV2 blob holds (2.a.2).
     BlobType: u8 {
+        /// A tenant master key, under its wrapping key.
+        TenantMasterKey = 0x01,
+        /// The data key of one write of a vault secret, under a tenant master key.
+        VaultKey = 0x02,
+        /// A secret of a `cloud_proxy` connection.
+        CloudCredential = 0x03,
+        /// A secret of a sign-in in progress, or a credential that waits for its review.
+        OAuthTransient = 0x04,
+        /// A wrapping key, under a key file.
+        WrappingKey = 0x05,
         /// A credential, sealed for the devices of one person.
         SealedCredential = 0x10,
         /// The data key of one sealed credential, under the person's sealing key.
@@ -45,11 +55,6 @@ numbers! {
 
 /// Type numbers that are spoken for by formats nobody makes yet, with their meaning; no other format may take them.
 pub const RESERVED_TYPES: &[(u8, &str)] = &[
-    (0x01, "tenant master key under a wrapping key"),
-    (0x02, "data key under a tenant master key"),
-    (0x03, "cloud payload"),
-    (0x04, "oauth transient"),
-    (0x05, "wrapping key under a key file"),
     (0x12, "never used"),
     (0x13, "sealing key under its successor"),
     (0x14, "sealed sync object"),
@@ -90,8 +95,18 @@ numbers! {
         ClientId = 0x0a,
         /// Secret kind word.
         SecretKind = 0x0b,
+        /// Table that the row stands in.
+        Table = 0x0c,
+        /// Column that the blob stands in.
+        Column = 0x0d,
         /// Row id.
         RowId = 0x0e,
+        /// Kind of the KEK provider.
+        KekProvider = 0x0f,
+        /// Full name of the key at its provider, never an alias.
+        KekId = 0x10,
+        /// Version of that key; empty for providers that rotate versions themselves.
+        KekVersion = 0x11,
         /// Commitment of the version before, 32 bytes, empty at version 1.
         PrevCommit = 0x12,
         /// Device that sealed it.
@@ -102,20 +117,13 @@ numbers! {
         ReviewDigest = 0x16,
         /// `iss ‖ 00 ‖ sub`, empty where the issuer names nobody.
         Subject = 0x17,
+        /// The session that a transient secret belongs to, 32 bytes.
+        SessionBinding = 0x19,
     }
 }
 
 /// Tag numbers that are spoken for by formats nobody makes yet, with their meaning.
-pub const RESERVED_TAGS: &[(u8, &str)] = &[
-    (0x0c, "table"),
-    (0x0d, "column"),
-    (0x0f, "kek_provider"),
-    (0x10, "kek_id"),
-    (0x11, "kek_version"),
-    (0x15, "group_epoch"),
-    (0x18, "event_meta"),
-    (0x19, "session_binding"),
-];
+pub const RESERVED_TAGS: &[(u8, &str)] = &[(0x15, "group_epoch"), (0x18, "event_meta")];
 
 /// One row of the table of required tags (2.a.3): exactly these tags, no fewer and no more.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -127,6 +135,48 @@ pub struct ContextRow {
     /// Tags, ascending.
     pub tags: &'static [Tag],
 }
+
+const TENANT_KEY_TAGS: &[Tag] = &[
+    Tag::Deployment,
+    Tag::Workspace,
+    Tag::Table,
+    Tag::Column,
+    Tag::RowId,
+    Tag::KekProvider,
+    Tag::KekId,
+    Tag::KekVersion,
+];
+
+const VAULT_KEY_TAGS: &[Tag] =
+    &[Tag::Deployment, Tag::Workspace, Tag::Connection, Tag::SecretKind, Tag::Table, Tag::Column, Tag::RowId];
+
+const CLOUD_CREDENTIAL_TAGS: &[Tag] = &[
+    Tag::Deployment,
+    Tag::Workspace,
+    Tag::Project,
+    Tag::Connection,
+    Tag::Endpoint,
+    Tag::Profile,
+    Tag::Scopes,
+    Tag::ManifestDigest,
+    Tag::Issuer,
+    Tag::ClientId,
+    Tag::SecretKind,
+    Tag::RowId,
+    Tag::ReviewDigest,
+    Tag::Subject,
+];
+
+const OAUTH_TRANSIENT_TAGS: &[Tag] = &[
+    Tag::Deployment,
+    Tag::Workspace,
+    Tag::Connection,
+    Tag::Endpoint,
+    Tag::Issuer,
+    Tag::ClientId,
+    Tag::SecretKind,
+    Tag::SessionBinding,
+];
 
 const CREDENTIAL_TAGS: &[Tag] = &[
     Tag::Deployment,
@@ -165,6 +215,11 @@ pub const CONTEXT_ROWS: &[ContextRow] = &[
     ContextRow { blob: BlobType::SealedCredential, domain: "cred.device_direct", tags: CREDENTIAL_TAGS },
     ContextRow { blob: BlobType::CredentialKey, domain: "cred.device_direct", tags: CREDENTIAL_TAGS },
     ContextRow { blob: BlobType::DeviceLocal, domain: "device.local", tags: DEVICE_LOCAL_TAGS },
+    ContextRow { blob: BlobType::WrappingKey, domain: "vault.wk", tags: TENANT_KEY_TAGS },
+    ContextRow { blob: BlobType::TenantMasterKey, domain: "vault.tmk", tags: TENANT_KEY_TAGS },
+    ContextRow { blob: BlobType::VaultKey, domain: "vault.dek", tags: VAULT_KEY_TAGS },
+    ContextRow { blob: BlobType::CloudCredential, domain: "cred.cloud_proxy", tags: CLOUD_CREDENTIAL_TAGS },
+    ContextRow { blob: BlobType::OAuthTransient, domain: "oauth.txn", tags: OAUTH_TRANSIENT_TAGS },
 ];
 
 words! {
@@ -176,6 +231,14 @@ words! {
         StaticBearer = "static_bearer",
         /// The value of one header that a person typed.
         StaticHeader = "static_header",
+        /// Tokens that an authorization server granted.
+        OAuth = "oauth",
+        /// The secret of a client that a person registered.
+        ClientSecret = "client_secret",
+        /// What a client that we registered needs: its secret, its registration token, or both.
+        Dcr = "dcr",
+        /// An authorization in progress: its state and its PKCE verifier.
+        Pkce = "pkce",
     }
 }
 
@@ -340,7 +403,7 @@ mod tests {
         for number in 0..=u8::MAX {
             assert_eq!(
                 ClaimedBlob::parse(&with(4, number)).is_ok(),
-                [0x10, 0x11, 0x15].contains(&number),
+                [0x01, 0x02, 0x03, 0x04, 0x05, 0x10, 0x11, 0x15].contains(&number),
                 "type {number:#x}"
             );
             assert_eq!(ClaimedBlob::parse(&with(5, number)).is_ok(), number == 1, "suite {number:#x}");

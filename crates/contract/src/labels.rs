@@ -11,6 +11,8 @@ macro_rules! labels {
 
 // Alphabetical by name; append-only. A changed meaning gets a new label, and the old one moves to `RETIRED`.
 labels! {
+    /// What the boot canary holds (2.a.4).
+    CANARY = b"collie.canary.v2\0";
     /// Start of every canonical context (2.a.3).
     CTX = b"collie.ctx.v2\0";
     /// Commitment to key and context of a CLV2 blob (2.a.2).
@@ -29,6 +31,8 @@ labels! {
     REFRESH_FAMILY = b"collie.rt.family.v2\0";
     /// The n-th refresh token of a family (2.e).
     REFRESH_TOKEN = b"collie.rt.v2\0";
+    /// Names the session that a transient secret belongs to (CTX tag 19).
+    SESSION_BINDING = b"collie.session-binding.v2\0";
     /// Start of every signature input (2.c.1).
     SIGNATURE = b"collie.sig.v2\0";
     /// Checksum of a key text (2.b.3).

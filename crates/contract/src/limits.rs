@@ -210,6 +210,39 @@ limits! {
     /// Times one refresh looks at a row that others keep changing (2.b.8).
     REFRESH_ROUNDS_MAX: u32 = 8;
 
+    /// Bytes of an authorization in progress that the vault keeps.
+    VAULT_AUTHORIZATION_BYTES_MAX: usize = 64 * 1024;
+    /// Bytes of one wrapped key of a KEK provider (2.a.4).
+    KEK_BLOB_BYTES_MAX: usize = 4096;
+    /// Characters of the full name of a key at its KEK provider, and of its version.
+    KEK_NAME_CHARS_MAX: usize = 512;
+    /// Keys of KEK providers that one installation may list.
+    KEKS_MAX: usize = 16;
+    /// Tenant master keys that one process keeps in memory (2.a.8).
+    TENANT_KEYS_CACHED_MAX: usize = 1000;
+    /// Time that a tenant master key is kept in memory, seconds (2.a.8).
+    TENANT_KEY_TTL_S_MAX: u64 = 300;
+    /// Uses of a tenant master key before it is unwrapped again (2.a.8).
+    TENANT_KEY_USES_MAX: u64 = 1 << 20;
+    /// Life of a connection draft and of a credential that waits for its review, seconds.
+    CONNECTION_DRAFT_TTL_S_MAX: u64 = 3600;
+    /// Connection drafts of one person that stand at one time.
+    CONNECTION_DRAFTS_PER_USER_MAX: u64 = 16;
+    /// Sign-ins in progress and waiting credentials of one workspace at one time.
+    OAUTH_TXNS_PER_WORKSPACE_MAX: u64 = 256;
+    /// Time that one process holds the lease on a refresh, seconds (2.b.8).
+    REFRESH_LEASE_S_MAX: u64 = 60;
+    /// Loans of one connection that run at one time.
+    LOANS_PER_CONNECTION_MAX: u64 = 64;
+    /// Longest loan, seconds.
+    LOAN_TTL_S_MAX: u64 = 3600;
+    /// One-use grants of one connection that stand at one time.
+    CALL_GRANTS_PER_CONNECTION_MAX: u64 = 256;
+    /// Characters of an idempotency key.
+    IDEMPOTENCY_KEY_CHARS_MAX: usize = 200;
+    /// Time that a finished invocation is remembered for its idempotency key, seconds.
+    INVOCATION_KEPT_S: u64 = 7 * 86_400;
+
     /// Bodies that wait for SQLite's writer; more of them wait for the queue.
     STORE_QUEUE_MAX: usize = 4096;
     /// Bodies in one durable commit of SQLite's writer.

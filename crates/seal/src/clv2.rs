@@ -67,6 +67,16 @@ impl TypedKey {
         Self::new(first_16(&Digest::of(&[name.as_bytes()])), 0, key)
     }
 
+    pub(crate) const fn key_gen(&self) -> u32 {
+        self.key_gen
+    }
+
+    /// The key as the plaintext of its own wrap.
+    pub(crate) fn copy_bytes(&self) -> Secret<Vec<u8>> {
+        // EXPOSE: to another secret of the same kind.
+        Secret::init(|out: &mut Vec<u8>| self.key.with(|bytes| out.extend_from_slice(bytes)))
+    }
+
     /// The id that the blobs of this key carry.
     #[must_use]
     pub const fn key_id(&self) -> &[u8; 16] {

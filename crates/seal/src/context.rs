@@ -8,6 +8,13 @@ use contract::{
     ids::{ConnectionId, DeploymentId, DeviceId, ProjectId, WorkspaceId},
 };
 
+mod vault;
+
+pub use vault::{
+    CloudCredentialContext, KekName, OAuthTransientContext, Tenant, TenantKeyRow, TenantMasterKeyContext,
+    VaultKeyContext, VaultRow, WrappingKeyContext,
+};
+
 mod sealed {
     use crate::ctx::{ContextError, CtxBuilder};
 

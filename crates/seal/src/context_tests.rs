@@ -70,6 +70,55 @@ fn local_row(ids: &Ids) -> DeviceLocalContext<'_> {
     }
 }
 
+fn tenant_key_row(ids: &Ids) -> TenantKeyRow<'_> {
+    TenantKeyRow {
+        deployment: &ids.deployment,
+        tenant: Tenant::Workspace(&ids.workspace),
+        generation: 3,
+        kek: KekName { provider: "file", kek_id: "kek-2026", version: "480c2617d4830df7c720466243edf106" },
+    }
+}
+
+fn vault_key_row(ids: &Ids) -> VaultKeyContext<'_> {
+    VaultKeyContext {
+        deployment: &ids.deployment,
+        tenant: Tenant::Workspace(&ids.workspace),
+        connection: Some(&ids.connection),
+        secret_kind: SecretKind::OAuth,
+        row: VaultRow::VaultCredential,
+    }
+}
+
+fn cloud_row(ids: &Ids) -> CloudCredentialContext<'_> {
+    CloudCredentialContext {
+        deployment: &ids.deployment,
+        workspace: &ids.workspace,
+        project: Some(&ids.project),
+        connection: &ids.connection,
+        endpoint: "https://mcp.example.test/mcp",
+        scopes: &ids.scopes,
+        manifest_digest: &ids.digests[0],
+        issuer: "https://as.example.test",
+        client_id: "client-1",
+        secret_kind: SecretKind::OAuth,
+        review_digest: &ids.digests[2],
+        subject: "https://as.example.test\0ada",
+    }
+}
+
+fn transient_row(ids: &Ids) -> OAuthTransientContext<'_> {
+    OAuthTransientContext {
+        deployment: &ids.deployment,
+        workspace: &ids.workspace,
+        connection: &ids.connection,
+        endpoint: "https://mcp.example.test/mcp",
+        issuer: "https://as.example.test",
+        client_id: "client-1",
+        secret_kind: SecretKind::Pkce,
+        session_binding: &ids.digests[1],
+    }
+}
+
 /// The tags of an encoded context, read back.
 fn tags_of(ctx: &Ctx, row: &ContextRow) -> BTreeMap<Tag, Vec<u8>> {
     let start = contract::labels::CTX.len() + 1 + row.domain.len();
@@ -97,6 +146,11 @@ fn rows(ids: &Ids) -> Vec<(ContextRow, Ctx)> {
         (BlobType::SealedCredential, SealedCredentialContext(credential_row(ids)).ctx()),
         (BlobType::CredentialKey, CredentialKeyContext(credential_row(ids)).ctx()),
         (BlobType::DeviceLocal, local_row(ids).ctx()),
+        (BlobType::WrappingKey, WrappingKeyContext(tenant_key_row(ids)).ctx()),
+        (BlobType::TenantMasterKey, TenantMasterKeyContext(tenant_key_row(ids)).ctx()),
+        (BlobType::VaultKey, vault_key_row(ids).ctx()),
+        (BlobType::CloudCredential, cloud_row(ids).ctx()),
+        (BlobType::OAuthTransient, transient_row(ids).ctx()),
     ];
     let row = |blob| *CONTEXT_ROWS.iter().find(|row| row.blob == blob).expect("a row");
     made.into_iter().map(|(blob, ctx)| (row(blob), ctx.expect("a context"))).collect()
@@ -135,6 +189,36 @@ fn a_required_tag_without_a_value_is_present_with_length_zero() {
     assert_eq!(tags[&Tag::Scopes], [0; 4], "an empty list is a count of zero");
     assert_eq!(tags[&Tag::UskGen], [0, 0, 0, 1]);
     assert_eq!(tags[&Tag::Profile], b"device_direct");
+}
+
+#[test]
+fn rows_of_the_vault_name_their_place() {
+    let ids = ids(1);
+    let tags =
+        |blob: BlobType, ctx: Ctx| tags_of(&ctx, CONTEXT_ROWS.iter().find(|row| row.blob == blob).expect("a row"));
+    let place = |tags: &BTreeMap<Tag, Vec<u8>>| {
+        [Tag::Table, Tag::Column, Tag::RowId].map(|tag| String::from_utf8(tags[&tag].clone()).expect("text"))
+    };
+    let wk = tags(BlobType::WrappingKey, WrappingKeyContext(tenant_key_row(&ids)).ctx().expect("a context"));
+    assert_eq!(place(&wk), ["vault_tmk", "wk", "3"]);
+    let tmk = tags(BlobType::TenantMasterKey, TenantMasterKeyContext(tenant_key_row(&ids)).ctx().expect("a context"));
+    assert_eq!(place(&tmk), ["vault_tmk", "tmk", "3"]);
+    let row_id = format!("{}/oauth", ids.connection);
+    let dek = tags(BlobType::VaultKey, vault_key_row(&ids).ctx().expect("a context"));
+    assert_eq!(place(&dek), ["vault_credential", "dek", &row_id]);
+    let txn = VaultKeyContext { row: VaultRow::OAuthTxn { id: "t1" }, ..vault_key_row(&ids) };
+    assert_eq!(place(&tags(BlobType::VaultKey, txn.ctx().expect("a context"))), ["oauth_txn", "dek", "t1"]);
+    let canary = VaultKeyContext {
+        tenant: Tenant::Deployment,
+        row: VaultRow::BootCanary,
+        connection: None,
+        ..vault_key_row(&ids)
+    };
+    let canary = tags(BlobType::VaultKey, canary.ctx().expect("a context"));
+    assert_eq!(place(&canary), ["boot_canary", "dek", "boot_canary"]);
+    assert_eq!((&canary[&Tag::Workspace][..], &canary[&Tag::Connection][..]), (&b""[..], &b""[..]));
+    let cloud = tags(BlobType::CloudCredential, cloud_row(&ids).ctx().expect("a context"));
+    assert_eq!((&cloud[&Tag::Profile][..], &cloud[&Tag::RowId][..]), (&b"cloud_proxy"[..], row_id.as_bytes()));
 }
 
 #[test]

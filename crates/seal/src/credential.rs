@@ -170,6 +170,7 @@ impl Credential {
                     let value = unescape(rest.strip_prefix(",\"value\":\"")?.strip_suffix("\"}")?)?;
                     Self::static_header(name, &value).ok()
                 }
+                SecretKind::OAuth | SecretKind::ClientSecret | SecretKind::Dcr | SecretKind::Pkce => None,
             }
         })?;
         credential.to_plaintext()?.is_same(plaintext).then_some(credential)
@@ -222,6 +223,8 @@ fn write_plaintext(kind: SecretKind, lines: &[HeaderLine], out: &mut Vec<u8>) ->
             out.push(b'}');
         }
         (SecretKind::None | SecretKind::StaticBearer | SecretKind::StaticHeader, _) => return None,
+        // No header line is one of these; see `cloud_secret`.
+        (SecretKind::OAuth | SecretKind::ClientSecret | SecretKind::Dcr | SecretKind::Pkce, _) => return None,
     }
     Some(())
 }
@@ -238,7 +241,7 @@ pub(crate) fn push_string(text: &str, out: &mut Vec<u8>) {
     out.push(b'"');
 }
 
-fn unescape(text: &str) -> Option<Secret<String>> {
+pub(crate) fn unescape(text: &str) -> Option<Secret<String>> {
     let mut plain = Zeroizing::new(String::with_capacity(text.len()));
     let mut characters = text.chars();
     while let Some(c) = characters.next() {

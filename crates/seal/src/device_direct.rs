@@ -128,6 +128,10 @@ impl CredentialRandom {
     pub const fn new(dek: Secret<[u8; 32]>, dek_blob: SealRandom, payload_blob: SealRandom) -> Self {
         Self { dek, dek_blob, payload_blob }
     }
+
+    pub(crate) fn into_parts(self) -> (Secret<[u8; 32]>, SealRandom, SealRandom) {
+        (self.dek, self.dek_blob, self.payload_blob)
+    }
 }
 
 /// Who seals, with what.

@@ -170,7 +170,13 @@ fn write_credential(kind: SecretKind, lines: &[HeaderLine], out: &mut Vec<u8>) {
             credential::push_string(lines.first().map_or("", HeaderLine::secret), out);
             out.extend_from_slice(b",\"token_type\":\"Bearer\"}");
         }
-        SecretKind::StaticHeader | SecretKind::None => {
+        // A credential of header lines is never one of the last four.
+        SecretKind::StaticHeader
+        | SecretKind::None
+        | SecretKind::OAuth
+        | SecretKind::ClientSecret
+        | SecretKind::Dcr
+        | SecretKind::Pkce => {
             out.extend_from_slice(b"{\"headers\":{");
             if let Some(line) = lines.first() {
                 credential::push_string(line.name(), out);
