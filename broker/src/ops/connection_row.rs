@@ -8,9 +8,10 @@ use store::Connection;
 ///
 /// Sessions of both classes get the same rows, those of v2 connections included. To the public client such a row is truthful and unusable at once: it registers no tool without a credential that it can open, and the credential is not there for it (2.b.9). Leaving the row out would be the lie, and changing its status would move a field that v1 credentials are bound to.
 pub(crate) fn connection_row(connection: Connection) -> ConnectionRow {
-    // After a drift, and after a later review of the public client, the newest signed review no longer stands.
-    let stands = connection.status == Status::Active && connection.reviewed_raw_digest.is_some();
-    let review = connection.review.filter(|_| stands);
+    // After a drift the newest signed review is still what the credential is sealed under, and every device needs it to show the
+    // difference and to seal anew; `status` says that it does not stand. After a later review of the public client it is history.
+    let superseded = connection.status == Status::Active && connection.reviewed_raw_digest.is_none();
+    let review = connection.review.filter(|_| !superseded);
     ConnectionRow {
         id: connection.id,
         name: connection.name,

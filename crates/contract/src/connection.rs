@@ -125,7 +125,7 @@ pub struct ConnectionRow {
     pub review_seq: u64,
     /// Digest of the stored raw manifest, or empty where only the public client has reviewed.
     pub raw_digest: String,
-    /// The signed review, while it stands.
+    /// The newest signed review, under which the credential is sealed; it stands while `status` is active.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub review: Option<SignedWire>,
     /// Device that reviewed last, or empty.
