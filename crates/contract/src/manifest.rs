@@ -194,8 +194,9 @@ pub fn propose_action(name: &str) -> &'static str {
 /// One tool of the public client's rows: `{name, effect, action, description[..1000], input_schema, annotations}`, numbers as that client spells them.
 #[must_use]
 pub fn project_v1(name: &str, tool: &Json, effect: Effect, action: &str) -> Json {
-    let object =
-        |key: &str| tool.find(key).filter(|value| value.as_object().is_some()).map_or_else(Json::object, cjson::respell_numbers);
+    let object = |key: &str| {
+        tool.find(key).filter(|value| value.as_object().is_some()).map_or_else(Json::object, cjson::respell_numbers)
+    };
     let description: String =
         tool.find_str("description").unwrap_or_default().chars().take(limits::TOOL_DESCRIPTION_V1_CHARS_MAX).collect();
     Json::from_members([
