@@ -11,7 +11,7 @@
 //! The order of a sign-in: [`find_resource`] → [`find_server`] → [`choose_identity`] (→ [`register`]) →
 //! [`begin_authorization`] → the person's browser → [`Transaction::accept`] → [`exchange_code`]; or
 //! [`start_device`] → [`poll_device`] where there is no browser. Afterwards
-//! [`refresh::Machine`] says when [`refresh_tokens`] may be called.
+//! [`refresh::Machine`] says when a [`RefreshRequest`] may be sent.
 
 mod authorize;
 mod callback;
@@ -46,7 +46,7 @@ pub use metadata::AuthorizationServer;
 pub use register::{
     Application, Management, RegisterError, Registration, RegistrationRequest, Unregistered, register, unregister,
 };
-pub use revoke::{Revoked, TokenKind, revoke};
-pub use token::{Asked, exchange_code, refresh_tokens};
+pub use revoke::{RevocationRequest, Revoked, TokenKind, prepare_revocation};
+pub use token::{Asked, RefreshRequest, exchange_code, prepare_refresh};
 pub use token_answer::{Granted, Lifetime, NextRefresh, Subject, Tokens};
 pub use transaction::{Transaction, TransactionError};

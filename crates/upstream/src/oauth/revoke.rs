@@ -30,27 +30,41 @@ pub enum Revoked {
     Pending(Fault),
 }
 
-/// Revokes `token`.
-pub async fn revoke(
+/// A revocation that is ready to go out.
+#[must_use]
+pub struct RevocationRequest(Result<(Destination, Request), Revoked>);
+
+/// Makes a revocation of `token`; nothing is sent yet. The token is borrowed for the making alone, so that no caller holds it while it waits.
+pub fn prepare_revocation(
     egress: &Egress,
     server: &AuthorizationServer,
     client: &Client,
     token: &Secret<String>,
     kind: TokenKind,
     moment: Moment,
-) -> Revoked {
-    let Some(endpoint) = server.revocation_endpoint() else { return Revoked::NotSupported };
-    let answer = match request(egress, server, client, endpoint, token, kind, moment) {
-        Ok((destination, request)) => exchange(&destination, request, limits::OAUTH_ANSWER_BYTES_MAX).await,
-        Err(fault) => return Revoked::Pending(fault),
-    };
-    match answer.map(|answer| answer.refusal()) {
-        Ok(None) => Revoked::Done,
-        // RFC 7009 2.2: an invalid token is as good as a revoked one, whatever a server calls it.
-        Ok(Some(Fault::Refused { code: ErrorCode::InvalidToken | ErrorCode::InvalidGrant, .. })) => Revoked::Done,
-        Ok(Some(Fault::Refused { code: ErrorCode::UnsupportedTokenType, .. })) => Revoked::NotSupported,
-        Ok(Some(fault)) => Revoked::Pending(fault),
-        Err(error) => Revoked::Pending(error.into()),
+) -> RevocationRequest {
+    RevocationRequest(match server.revocation_endpoint() {
+        None => Err(Revoked::NotSupported),
+        Some(endpoint) => request(egress, server, client, endpoint, token, kind, moment).map_err(Revoked::Pending),
+    })
+}
+
+impl RevocationRequest {
+    /// Sends it, where there is somewhere to send it.
+    pub async fn send(self) -> Revoked {
+        let (destination, request) = match self.0 {
+            Ok(ready) => ready,
+            Err(revoked) => return revoked,
+        };
+        let answer = exchange(&destination, request, limits::OAUTH_ANSWER_BYTES_MAX).await;
+        match answer.map(|answer| answer.refusal()) {
+            Ok(None) => Revoked::Done,
+            // RFC 7009 2.2: an invalid token is as good as a revoked one, whatever a server calls it.
+            Ok(Some(Fault::Refused { code: ErrorCode::InvalidToken | ErrorCode::InvalidGrant, .. })) => Revoked::Done,
+            Ok(Some(Fault::Refused { code: ErrorCode::UnsupportedTokenType, .. })) => Revoked::NotSupported,
+            Ok(Some(fault)) => Revoked::Pending(fault),
+            Err(error) => Revoked::Pending(error.into()),
+        }
     }
 }
 

@@ -8,7 +8,7 @@ use super::http::exchange;
 use super::identity::Client;
 use super::metadata::AuthorizationServer;
 use super::token_answer::{Expected, NextRefresh, SignIn, Tokens, read};
-use contract::limits;
+use contract::{Digest, limits};
 use egress::{Destination, Egress, Request};
 use sign::Secret;
 
@@ -45,30 +45,57 @@ pub async fn exchange_code(
     send(&destination, request, expected).await
 }
 
-/// Refreshes (RFC 6749 6), once. Whether it may be called is the refresh machine's to say.
-///
-/// On an error with [`egress::Sent::Maybe`] the refresh token can be used up: it must not be sent again.
-pub async fn refresh_tokens(
+/// A refresh that is ready to go out. It holds the one copy of the token that is sent, and [`Self::send`] takes it.
+#[must_use]
+pub struct RefreshRequest {
+    destination: Destination,
+    request: Request,
+    sent: Digest,
+    scopes: Vec<String>,
+    issuer: String,
+    client_id: String,
+}
+
+/// Makes a refresh (RFC 6749 6); nothing is sent yet. The token is borrowed for the making alone, so that no caller holds it while it waits. Whether it may be sent is the refresh machine's to say.
+pub fn prepare_refresh(
     egress: &Egress,
     server: &AuthorizationServer,
     client: &Client,
     refresh_token: &Secret<String>,
     asked: Asked<'_>,
     moment: Moment,
-) -> Result<Tokens, StepError> {
+) -> Result<RefreshRequest, StepError> {
     let (destination, request) = refresh_request(egress, server, client, refresh_token, asked, moment)?;
-    let expected = Expected {
-        scopes: asked.expected(),
-        issuer: server.issuer(),
-        client_id: client.client_id(),
-        sign_in: SignIn::Refresh,
-    };
-    let mut tokens = send(&destination, request, expected).await?;
-    // A server without rotation may send the same one again.
-    if matches!(&tokens.refresh, NextRefresh::New(next) if next.is_same(refresh_token)) {
-        tokens.refresh = NextRefresh::Kept;
+    Ok(RefreshRequest {
+        destination,
+        request,
+        sent: digest(refresh_token),
+        scopes: asked.expected().to_vec(),
+        issuer: server.issuer().to_owned(),
+        client_id: client.client_id().to_owned(),
+    })
+}
+
+impl RefreshRequest {
+    /// Sends it, exactly once.
+    ///
+    /// On an error with [`egress::Sent::Maybe`] the refresh token can be used up: it must not be sent again.
+    pub async fn send(self) -> Result<Tokens, StepError> {
+        let Self { destination, request, sent, scopes, issuer, client_id } = self;
+        let expected = Expected { scopes: &scopes, issuer: &issuer, client_id: &client_id, sign_in: SignIn::Refresh };
+        let mut tokens = send(&destination, request, expected).await?;
+        // A server without rotation may send the same one again.
+        if matches!(&tokens.refresh, NextRefresh::New(next) if digest(next) == sent) {
+            tokens.refresh = NextRefresh::Kept;
+        }
+        Ok(tokens)
     }
-    Ok(tokens)
+}
+
+/// Tells two tokens apart without keeping one.
+fn digest(token: &Secret<String>) -> Digest {
+    // EXPOSE: to the hash.
+    token.with(|token| Digest::of(&[b"collie.oauth.refresh\0", token.as_bytes()]))
 }
 
 pub(crate) async fn send(

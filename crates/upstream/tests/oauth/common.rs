@@ -65,7 +65,7 @@ pub(crate) async fn found(lab: &Lab) -> Found {
         application: Application::Native,
         scopes: &[],
     };
-    let client = register(&egress(), &server, asked).await.map(|made| made.client).ok().expect("a client");
+    let client = register(&egress(), &server, asked).await.map(|made| made.client).expect("a client");
     Found { resource, server, client }
 }
 

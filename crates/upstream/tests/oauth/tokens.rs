@@ -1,29 +1,45 @@
 //! Answers of token endpoints: every form of every member, every failure with what it means for the token that was sent, and secrets that servers send back.
 
-use crate::common::{Found, egress, found, lab, moment, scopes};
+use crate::common::{Found, REDIRECT, egress, found, lab, moment, scopes};
 use crate::raw::{Raw, http, ok};
 use collie_lab::{
-    DeviceGrant, ExpiresIn, Fault as LabFault, FaultRule, RefreshForm, Revocation, SCOPE_READ, ScopeForm, SecretEcho,
+    ClientAuth as LabAuth, Command, DeviceGrant, ExpiresIn, Fault as LabFault, FaultRule, GivenClient, RefreshForm,
+    Revocation, SCOPE_READ, ScopeForm, SecretEcho,
 };
 use collie_upstream::oauth::{
-    Asked, AuthorizationServer, Client, ClientAuth, ClientIdentity, ErrorCode, Fault, Lifetime, NextRefresh, Poll,
-    Revoked, StepError, TokenKind, Tokens, poll_device, refresh_tokens, revoke, start_device,
+    Asked, AuthorizationServer, Client, ClientAuth, ClientIdentity, ErrorCode, Fault, Lifetime, Moment, NextRefresh,
+    Poll, RefreshRequest, RevocationRequest, Revoked, StepError, TokenKind, Tokens, exchange_code, poll_device,
+    prepare_refresh, prepare_revocation, start_device,
 };
 use contract::Json;
 use egress::{EgressError, Sent};
-use sign::Secret;
+use sign::{Es256Key, Secret};
+use std::time::{SystemTime, UNIX_EPOCH};
 
-fn refresh_token(tokens: &mut Tokens) -> Secret<String> {
-    match std::mem::replace(&mut tokens.refresh, NextRefresh::None) {
-        NextRefresh::New(token) => token,
+/// The refresh token of an answer, as a test keeps it.
+fn refresh_token(tokens: Tokens) -> String {
+    match tokens.refresh {
+        NextRefresh::New(token) => token.with(Clone::clone),
         NextRefresh::None | NextRefresh::Kept => panic!("no refresh token"),
     }
 }
 
-async fn refresh(found: &Found, token: &Secret<String>) -> Result<Tokens, StepError> {
+async fn refresh(found: &Found, token: &str) -> Result<Tokens, StepError> {
     let granted = scopes(SCOPE_READ);
     let asked = Asked { resource: found.resource.resource(), scopes: &granted, narrowed: None };
-    refresh_tokens(&egress(), &found.server, &found.client, token, asked, moment()).await
+    refresh_request(&found.server, &found.client, token, asked).send().await
+}
+
+fn refresh_request(server: &AuthorizationServer, client: &Client, token: &str, asked: Asked<'_>) -> RefreshRequest {
+    prepare_refresh(&egress(), server, client, &Secret::new(token.to_owned()), asked, moment()).expect("a request")
+}
+
+async fn revoke(found: &Found, token: &str) -> Revoked {
+    revocation(found, &Secret::new(token.to_owned())).send().await
+}
+
+fn revocation(found: &Found, token: &Secret<String>) -> RevocationRequest {
+    prepare_revocation(&egress(), &found.server, &found.client, token, TokenKind::Refresh, moment())
 }
 
 #[tokio::test]
@@ -37,7 +53,7 @@ async fn a_refresh_gives_the_next_token_or_keeps_the_old_one() {
     ] {
         let lab = lab(|oauth| (oauth.next_refresh_token, oauth.rotation) = (form, rotation)).await;
         let found = found(&lab).await;
-        let token = refresh_token(&mut found.sign_in().await);
+        let token = refresh_token(found.sign_in().await);
         let next = refresh(&found, &token).await.expect("tokens").refresh;
         assert_eq!(matches!(next, NextRefresh::New(_)), is_new, "{form:?}");
         assert_eq!(matches!(next, NextRefresh::Kept), !is_new, "{form:?}");
@@ -74,14 +90,13 @@ async fn what_was_granted_is_held_against_what_was_asked() {
 async fn reuse_and_silence_are_told_apart() {
     let lab = lab(|_| {}).await;
     let found = found(&lab).await;
-    let first = refresh_token(&mut found.sign_in().await);
-    let mut second = refresh(&found, &first).await.expect("tokens");
-    let second = refresh_token(&mut second);
+    let first = refresh_token(found.sign_in().await);
+    let second = refresh_token(refresh(&found, &first).await.expect("tokens"));
     let error = refresh(&found, &first).await.err().expect("used before");
     assert!(matches!(error.fault, Fault::Refused { code: ErrorCode::InvalidGrant, .. }) && error.sent == Sent::No);
     assert!(refresh(&found, &second).await.is_err(), "the detector ended the grant");
 
-    let token = refresh_token(&mut found.sign_in().await);
+    let token = refresh_token(found.sign_in().await);
     let before = lab.seen().oauth.counts.token_requests("refresh_token");
     let fault = FaultRule::new(LabFault::DropAfter).on_method("oauth/token").on_tool("refresh_token").times(1);
     lab.fault(fault).expect("a fault");
@@ -95,11 +110,11 @@ async fn no_word_of_a_secret_comes_back() {
     for echo in SecretEcho::ALL {
         let lab = lab(|_| {}).await;
         let found = found(&lab).await;
-        let token = refresh_token(&mut found.sign_in().await);
-        let head = token.with(|text| text.chars().take(12).collect::<String>());
+        let token = refresh_token(found.sign_in().await);
+        let head: String = token.chars().take(12).collect();
         lab.switch(|switches| switches.oauth.echo_secrets = Some(echo));
         let error = refresh(&found, &token).await.err().expect("refused");
-        let revoked = revoke(&egress(), &found.server, &found.client, &token, TokenKind::Refresh, moment()).await;
+        let revoked = revoke(&found, &token).await;
         let shown = format!("{error} {error:?} {revoked:?}");
         assert!(!shown.contains(&head), "{echo:?}: {shown}");
         assert!(matches!(revoked, Revoked::Pending(_)), "{echo:?}");
@@ -111,14 +126,14 @@ async fn no_word_of_a_secret_comes_back() {
 async fn revoking_says_what_became_of_it() {
     let lab = lab(|_| {}).await;
     let found = found(&lab).await;
-    let token = refresh_token(&mut found.sign_in().await);
-    let gone = revoke(&egress(), &found.server, &found.client, &token, TokenKind::Refresh, moment()).await;
+    let token = refresh_token(found.sign_in().await);
+    let gone = revoke(&found, &token).await;
     assert_eq!(gone, Revoked::Done);
     assert!(refresh(&found, &token).await.is_err());
     let lab = lab_without_revocation().await;
     let found = crate::common::found(&lab).await;
-    let token = refresh_token(&mut found.sign_in().await);
-    let kept = revoke(&egress(), &found.server, &found.client, &token, TokenKind::Refresh, moment()).await;
+    let token = refresh_token(found.sign_in().await);
+    let kept = revoke(&found, &token).await;
     assert_eq!(kept, Revoked::NotSupported);
 }
 
@@ -139,11 +154,11 @@ async fn a_device_without_a_browser_signs_in_at_the_servers_pace() {
         let found = found(&lab).await;
         let wanted = scopes(SCOPE_READ);
         let asked = Asked { resource: found.resource.resource(), scopes: &wanted, narrowed: None };
-        let start = start_device(&egress(), &found.server, &found.client, asked, moment()).await.ok().expect("a code");
+        let start = start_device(&egress(), &found.server, &found.client, asked, moment()).await.expect("a code");
         let mut wait = start.wait;
         let pace = wait.interval_s();
         let poll = poll_device(&egress(), &found.server, &found.client, &mut wait, asked, moment()).await;
-        let outcome = match poll.ok().expect("an answer") {
+        let outcome = match poll.expect("an answer") {
             Poll::Done(_) => "done",
             Poll::Pending if wait.interval_s() == pace + 5 => "slower",
             Poll::Pending => "pending",
@@ -155,6 +170,7 @@ async fn a_device_without_a_browser_signs_in_at_the_servers_pace() {
 }
 
 #[tokio::test]
+#[expect(clippy::disallowed_methods, reason = "the lab looks at the true clock")]
 async fn a_key_signs_for_one_issuer() {
     let key = |byte| Es256Key::from_secret(&Secret::new([byte; 32])).expect("a key");
     let public = key(7).public();
@@ -167,7 +183,8 @@ async fn a_key_signs_for_one_issuer() {
         jwks,
         second: false,
     };
-    let lab = lab_with(|_| {}, vec![given]).await;
+    let lab = lab(|_| {}).await;
+    lab.control(Command::AddClient(given)).expect("a client");
     for (byte, is_right) in [(7, true), (8, false)] {
         let mut found = found(&lab).await;
         let auth = ClientAuth::PrivateKeyJwt { key: key(byte), kid: Some("k1".to_owned()) };
@@ -194,9 +211,9 @@ async fn prepared(answer: String) -> (Raw, AuthorizationServer, Client) {
 
 #[tokio::test]
 async fn unusable_answers_are_named_and_leave_doubt() {
-    let member = |fault: Fault| match fault {
-        Fault::Malformed { field, .. } => field,
-        other => panic!("{other:?}"),
+    let member = |fault: Fault| {
+        let Fault::Malformed { field, .. } = fault else { panic!("{fault:?}") };
+        field
     };
     for (body, field) in [
         ("not json", "."),
@@ -239,8 +256,7 @@ async fn refusals_are_not_redirected_and_not_doubted() {
 async fn refused(answer: String) -> StepError {
     let (raw, server, client) = prepared(answer).await;
     let asked = Asked { resource: "https://h/mcp/", scopes: &[], narrowed: None };
-    let token = Secret::new("rt".to_owned());
-    let error = refresh_tokens(&egress(), &server, &client, &token, asked, moment()).await.err().expect("refused");
+    let error = refresh_request(&server, &client, "rt", asked).send().await.err().expect("refused");
     let seen = raw.seen();
     assert_eq!(seen.len(), 1, "one attempt");
     let body = seen[0].split_once("\r\n\r\n").expect("a body").1;

@@ -47,7 +47,12 @@ impl Variant {
         let revocation = match self {
             Self::PresetSaysToken => Revocation::Token,
             Self::PresetSaysGrant => Revocation::Grant,
-            _ => reach,
+            Self::Intent
+            | Self::UploadNeedsLease
+            | Self::TakeOver
+            | Self::LeaseAndFence
+            | Self::LeaseOnly
+            | Self::LoserDeletes => reach,
         };
         Preset { reuse, revocation }
     }
@@ -285,8 +290,16 @@ fn act(world: &mut World, at: usize, variant: Variant, reach: Revocation, heard:
         Action::ReadRow => Some(Event::Row(seen(world, at, variant))),
         Action::Acquire => Some(acquire(world)),
         Action::Pull => Some(pull(world, at)),
-        other => {
-            let event = change(world, at, other, variant, reach);
+        Action::PutIntent { .. }
+        | Action::JournalIntent(_)
+        | Action::JournalPair(_)
+        | Action::Upload(_)
+        | Action::MarkUncertain(_)
+        | Action::MarkDead(_)
+        | Action::ClearJournal
+        | Action::Withdraw(_)
+        | Action::RevokeSuccessor(_) => {
+            let event = change(world, at, &action, variant, reach);
             Some(if heard { event } else { Event::Failed })
         }
     };
@@ -338,10 +351,8 @@ fn send(world: &mut World, at: usize, attempt: &Attempt, heard: bool) -> Option<
 fn seen(world: &World, at: usize, variant: Variant) -> RowView {
     let mut view = world.view();
     if !variant.has_intents() {
-        view.intent = match &world.devices[at].journal {
-            Some((Journal::AboutToSend(attempt) | Journal::Pair(attempt), _)) => Some(attempt.intent.clone()),
-            None => None,
-        };
+        let journal = world.devices[at].journal.as_ref();
+        view.intent = journal.map(|(Journal::AboutToSend(attempt) | Journal::Pair(attempt), _)| attempt.intent.clone());
     }
     view
 }
@@ -402,7 +413,9 @@ fn change(world: &mut World, at: usize, action: &Action, variant: Variant, reach
             }
             Event::Done
         }
-        other => unreachable!("handled before: {other:?}"),
+        Action::Acquire | Action::Pull | Action::ReadRow | Action::Send(_) | Action::Finish(_) => {
+            unreachable!("handled before")
+        }
     }
 }
 
