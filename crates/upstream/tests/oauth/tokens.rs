@@ -35,11 +35,12 @@ fn refresh_request(server: &AuthorizationServer, client: &Client, token: &str, a
 }
 
 async fn revoke(found: &Found, token: &str) -> Revoked {
-    revocation(found, &Secret::new(token.to_owned())).send().await
+    revocation(found, token).send().await
 }
 
-fn revocation(found: &Found, token: &Secret<String>) -> RevocationRequest {
-    prepare_revocation(&egress(), &found.server, &found.client, token, TokenKind::Refresh, moment())
+fn revocation(found: &Found, token: &str) -> RevocationRequest {
+    let token = Secret::new(token.to_owned());
+    prepare_revocation(&egress(), &found.server, &found.client, &token, TokenKind::Refresh, moment())
 }
 
 #[tokio::test]
