@@ -1,8 +1,8 @@
 //! The floors: which crate may use which, of ours and of others, over what each declares. Reads `cargo metadata`, so a
 //! feature that another crate switches on in the same build changes nothing here.
 //!
-//! Invariant: the service cannot name the crate that opens ciphertext. `collie-broker`, `collie-store` and what they may
-//! use do not list `seal`.
+//! Invariant: the service cannot name the crate that opens ciphertext. `collie-broker` and `collie-store` do not list
+//! `seal`; what the broker opens, it opens through `collie-vault`, which knows only `cloud_proxy`.
 
 use serde_json::Value;
 
@@ -18,8 +18,26 @@ const FLOORS: &[(&str, &[&str])] = &[
     // 2
     ("collie-store", &["collie-contract"]),
     ("collie-upstream", &["collie-contract", "collie-sign", "collie-egress"]),
+    ("collie-kms", &["collie-contract", "collie-sign", "collie-seal", "collie-egress"]),
+    // 3
+    (
+        "collie-vault",
+        &["collie-contract", "collie-sign", "collie-seal", "collie-authority", "collie-store", "collie-kms"],
+    ),
     // 4
-    ("collie-broker", &["collie-contract", "collie-sign", "collie-authority", "collie-store", "collie-egress"]),
+    (
+        "collie-broker",
+        &[
+            "collie-contract",
+            "collie-sign",
+            "collie-authority",
+            "collie-store",
+            "collie-egress",
+            "collie-upstream",
+            "collie-kms",
+            "collie-vault",
+        ],
+    ),
     (
         "collie-client",
         &["collie-contract", "collie-sign", "collie-seal", "collie-authority", "collie-egress", "collie-upstream"],
@@ -35,6 +53,8 @@ const FLOORS: &[(&str, &[&str])] = &[
             "collie-egress",
             "collie-store",
             "collie-upstream",
+            "collie-kms",
+            "collie-vault",
             "collie-broker",
             "collie-client",
             "collie-lab",
@@ -90,14 +110,18 @@ const FENCES: &[Fence] = &[
             "ml-kem",
             "x25519-dalek",
         ],
-        members: &["collie-seal"],
+        members: &["collie-seal", "collie-kms"],
     },
     Fence {
         what: "signatures",
         crates: &["ed25519-dalek", "ed25519", "p256", "k256", "ecdsa", "rsa"],
         members: &["collie-sign"],
     },
-    Fence { what: "message authentication", crates: &["hmac", "hkdf"], members: &["collie-sign", "collie-seal"] },
+    Fence {
+        what: "message authentication",
+        crates: &["hmac", "hkdf"],
+        members: &["collie-sign", "collie-seal", "collie-kms", "collie-vault"],
+    },
     Fence {
         what: "HTTP clients",
         crates: &["reqwest", "hyper-rustls", "ureq", "isahc", "surf", "attohttpc", "minreq", "curl", "awc"],
@@ -129,7 +153,14 @@ const FENCES: &[Fence] = &[
     Fence {
         what: "the runtime (input and output)",
         crates: &["tokio", "async-std", "smol", "mio", "socket2"],
-        members: &["collie-egress", "collie-store", "collie-upstream", "collie-broker", "collie-client"],
+        members: &[
+            "collie-egress",
+            "collie-store",
+            "collie-upstream",
+            "collie-vault",
+            "collie-broker",
+            "collie-client",
+        ],
     },
     Fence {
         what: "a second TLS or crypto stack",
@@ -281,6 +312,12 @@ mod tests {
             ("collie-broker", "collie-seal"),
             ("collie-store", "collie-seal"),
             ("collie-store", "collie-sign"),
+            ("collie-store", "collie-vault"),
+            ("collie-kms", "collie-store"),
+            ("collie-vault", "collie-egress"),
+            ("collie-vault", "collie-upstream"),
+            ("collie-client", "collie-vault"),
+            ("collie-client", "collie-kms"),
             ("collie-contract", "collie-sign"),
             ("collie-sign", "collie-seal"),
             ("collie-authority", "collie-store"),
@@ -341,6 +378,9 @@ mod tests {
             ("collie-broker", "chacha20poly1305"),
             ("collie-client", "aes-gcm"),
             ("collie-sign", "aes-gcm"),
+            ("collie-vault", "chacha20poly1305"),
+            ("collie-vault", "sqlx"),
+            ("collie-kms", "getrandom"),
             ("collie-client", "ed25519-dalek"),
             ("collie-broker", "hmac"),
             ("collie-upstream", "hyper"),

@@ -1,0 +1,1 @@
+//! The service's vault: `cloud_proxy` credentials at rest, pinned against the stored row before they open. Never opens a credential of the `device_direct` profile, and no secret leaves it but through one function.
