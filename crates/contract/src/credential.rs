@@ -55,6 +55,31 @@ pub struct CredentialStatement {
     pub author_device: DeviceId,
     /// Generation of the person's sealing key.
     pub usk_gen: u32,
+    /// What an OAuth grant belongs to; there for that kind and for no other.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub oauth: Option<GrantFacts>,
+}
+
+/// What an OAuth grant belongs to: CTX tags 07, 09, 0a and 17 of the credential it is in (2.a.3). No secret.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct GrantFacts {
+    /// The authorization server's issuer, byte for byte.
+    pub issuer: String,
+    /// Who we are to it.
+    pub client_id: String,
+    /// The scopes that were reviewed.
+    pub scopes: Vec<String>,
+    /// The issuer's name for the person; empty where it names none.
+    pub subject: String,
+}
+
+impl GrantFacts {
+    /// CTX tag 17: `iss ‖ 00 ‖ sub`, empty where the issuer names nobody.
+    #[must_use]
+    pub fn subject_tag(&self) -> String {
+        if self.subject.is_empty() { String::new() } else { format!("{}\0{}", self.issuer, self.subject) }
+    }
 }
 
 /// Why a sealed credential is refused before anybody tries to open it.
@@ -124,6 +149,7 @@ impl SealedCredentialV2 {
             ("version", statement.version == self.version && self.version >= 1),
             ("prev_commit", statement.prev_commit.is_some() == (self.version > 1)),
             ("usk_gen", statement.usk_gen == self.usk_gen),
+            ("oauth", statement.oauth.is_some() == (statement.secret_kind == SecretKind::OAuth)),
             ("author_device", statement.author_device == self.author_device),
             ("dek_sha256", statement.dek_sha256 == Digest::of(&[&blobs.dek])),
             ("payload_sha256", statement.payload_sha256 == Digest::of(&[&blobs.payload])),
@@ -321,6 +347,7 @@ mod tests {
             review_digest: Digest::of(&[b"review"]),
             author_device: sealed.author_device.clone(),
             usk_gen: sealed.usk_gen,
+            oauth: None,
         }
     }
 
@@ -333,7 +360,8 @@ mod tests {
         assert_eq!(SealedCredentialV2::parse(&sealed.to_json().expect("JSON")), Ok(sealed.clone()));
 
         type Change = fn(&mut CredentialStatement);
-        let changes: [(&str, Change); 6] = [
+        let changes: [(&str, Change); 7] = [
+            ("oauth", |s| s.secret_kind = SecretKind::OAuth),
             ("version", |s| s.version = 2),
             ("prev_commit", |s| s.prev_commit = Some(Digest::of(&[b"x"]))),
             ("usk_gen", |s| s.usk_gen = 2),

@@ -180,7 +180,7 @@ fn is_plain(text: &str) -> bool {
     text.len() <= limits::CREDENTIAL_SECRET_BYTES_MAX && text.bytes().all(|byte| matches!(byte, b' '..=b'~'))
 }
 
-fn write(out: &mut Vec<u8>, members: impl FnOnce(&mut Writer<'_>) -> Option<()>) -> Option<()> {
+pub(crate) fn write(out: &mut Vec<u8>, members: impl FnOnce(&mut Writer<'_>) -> Option<()>) -> Option<()> {
     // One allocation that holds everything, so that no smaller one is left behind unwiped.
     out.reserve(8 * limits::CREDENTIAL_SECRET_BYTES_MAX);
     out.push(b'{');
@@ -190,7 +190,7 @@ fn write(out: &mut Vec<u8>, members: impl FnOnce(&mut Writer<'_>) -> Option<()>)
 }
 
 /// Writes the members of one object, in the order of their names.
-struct Writer<'a> {
+pub(crate) struct Writer<'a> {
     out: &'a mut Vec<u8>,
     first: bool,
 }
@@ -204,17 +204,22 @@ impl Writer<'_> {
         self.out.push(b':');
     }
 
-    fn text(&mut self, name: &str, text: &str) {
+    pub(crate) fn text(&mut self, name: &str, text: &str) {
         self.name(name);
         push_string(text, self.out);
     }
 
-    fn secret(&mut self, name: &str, secret: &Secret<String>) -> Option<()> {
+    /// A text of printable ASCII that is no secret; it can be empty.
+    pub(crate) fn plain(&mut self, name: &str, text: &str) -> Option<()> {
+        is_plain(text).then(|| self.text(name, text))
+    }
+
+    pub(crate) fn secret(&mut self, name: &str, secret: &Secret<String>) -> Option<()> {
         // EXPOSE: to the plaintext, which is a secret itself.
         secret.with(|text| (!text.is_empty() && is_plain(text)).then(|| self.text(name, text)))
     }
 
-    fn number(&mut self, name: &str, number: u64) -> Option<()> {
+    pub(crate) fn number(&mut self, name: &str, number: u64) -> Option<()> {
         (number <= limits::SIGNED_INTEGER_MAX).then(|| {
             self.name(name);
             self.out.extend_from_slice(number.to_string().as_bytes());
@@ -223,7 +228,7 @@ impl Writer<'_> {
 }
 
 /// Reads `{…}` whole. What it accepts beyond the one spelling falls at the comparison afterwards.
-fn read<T>(plaintext: &Secret<Vec<u8>>, members: impl FnOnce(&mut Reader<'_>) -> Option<T>) -> Option<T> {
+pub(crate) fn read<T>(plaintext: &Secret<Vec<u8>>, members: impl FnOnce(&mut Reader<'_>) -> Option<T>) -> Option<T> {
     // EXPOSE: to the parts, which are secrets again.
     plaintext.with(|bytes| {
         let inside = std::str::from_utf8(bytes).ok()?.strip_prefix('{')?.strip_suffix('}')?;
@@ -234,7 +239,7 @@ fn read<T>(plaintext: &Secret<Vec<u8>>, members: impl FnOnce(&mut Reader<'_>) ->
 }
 
 /// What is left of an object's members.
-struct Reader<'a>(&'a str);
+pub(crate) struct Reader<'a>(&'a str);
 
 impl<'a> Reader<'a> {
     /// Takes the value of the next member if it has this name.
@@ -259,15 +264,21 @@ impl<'a> Reader<'a> {
         quoted.strip_prefix('"')?.strip_suffix('"')
     }
 
-    fn text(&mut self, name: &str) -> Option<&'a str> {
+    pub(crate) fn text(&mut self, name: &str) -> Option<&'a str> {
         self.string(name).filter(|text| !text.contains('\\'))
     }
 
-    fn secret(&mut self, name: &str) -> Option<Secret<String>> {
+    /// A text that is no secret.
+    pub(crate) fn plain(&mut self, name: &str) -> Option<String> {
+        // EXPOSE: nothing; what is read here is no secret.
+        unescape(self.string(name)?).map(|text| text.with(Clone::clone))
+    }
+
+    pub(crate) fn secret(&mut self, name: &str) -> Option<Secret<String>> {
         unescape(self.string(name)?)
     }
 
-    fn number(&mut self, name: &str) -> Option<u64> {
+    pub(crate) fn number(&mut self, name: &str) -> Option<u64> {
         let before = self.0;
         let digits = self.value(name, |rest| rest.find(|c: char| !c.is_ascii_digit()).or(Some(rest.len())))?;
         let number = digits.parse().ok();

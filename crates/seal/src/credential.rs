@@ -1,6 +1,7 @@
 //! A credential in the clear, on the device, in memory: what it is, how it is written before it is sealed, and the one function through which its secret leaves. Never printed, never serialized.
 
-use contract::{blob::SecretKind, limits};
+use crate::grant::DeviceGrant;
+use contract::{blob::SecretKind, credential::GrantFacts, limits};
 use sign::Secret;
 use zeroize::{Zeroize, Zeroizing};
 
@@ -90,13 +91,14 @@ impl HeaderLine {
 pub struct Credential {
     kind: SecretKind,
     lines: Secret<Vec<HeaderLine>>,
+    grant: Option<Box<DeviceGrant>>,
 }
 
 impl Credential {
     /// No secret: the server asks for none.
     #[must_use]
     pub fn none() -> Self {
-        Self { kind: SecretKind::None, lines: Secret::new(Vec::new()) }
+        Self { kind: SecretKind::None, lines: Secret::new(Vec::new()), grant: None }
     }
 
     /// A bearer token (RFC 6750): visible ASCII without spaces.
@@ -104,7 +106,11 @@ impl Credential {
         // EXPOSE: to the header line, which lives in a secret.
         token.with(|text| {
             check_value(text, false)?;
-            Ok(Self { kind: SecretKind::StaticBearer, lines: Secret::new(vec![bearer_line("Bearer", text)]) })
+            Ok(Self {
+                kind: SecretKind::StaticBearer,
+                lines: Secret::new(vec![bearer_line("Bearer", text)]),
+                grant: None,
+            })
         })
     }
 
@@ -114,8 +120,37 @@ impl Credential {
         // EXPOSE: to the header line, which lives in a secret.
         value.with(|text| {
             check_value(text, true)?;
-            Ok(Self { kind: SecretKind::StaticHeader, lines: Secret::new(vec![header_line(name, text)]) })
+            Ok(Self { kind: SecretKind::StaticHeader, lines: Secret::new(vec![header_line(name, text)]), grant: None })
         })
+    }
+
+    /// A consent with its access token (RFC 6750).
+    pub fn oauth(grant: DeviceGrant) -> Result<Self, CredentialTextError> {
+        let access = grant.access.as_ref().ok_or(CredentialTextError::Empty)?;
+        // EXPOSE: to the header line, which lives in a secret.
+        let lines = access.token.with(|token| {
+            check_value(token, false)?;
+            Ok(Secret::new(vec![bearer_line("Bearer", token)]))
+        })?;
+        Ok(Self { kind: SecretKind::OAuth, lines, grant: Some(Box::new(grant)) })
+    }
+
+    /// What its grant belongs to, where it has one.
+    #[must_use]
+    pub fn grant_facts(&self) -> Option<&GrantFacts> {
+        self.grant.as_ref().map(|grant| &grant.facts)
+    }
+
+    /// The grant, for a request to its authorization server: a refresh, a revocation, a new sign-in.
+    #[must_use]
+    pub fn grant(&self) -> Option<&DeviceGrant> {
+        self.grant.as_deref()
+    }
+
+    /// The grant alone, to be kept with other tokens in it.
+    #[must_use]
+    pub fn into_grant(self) -> Option<DeviceGrant> {
+        self.grant.map(|grant| *grant)
     }
 
     /// Lines as the public client stored them: a bearer line, headers, or both.
@@ -125,7 +160,7 @@ impl Credential {
             Some(line) if line.secret_at > 0 => SecretKind::StaticBearer,
             Some(_) => SecretKind::StaticHeader,
         };
-        Self { kind, lines: Secret::new(lines) }
+        Self { kind, lines: Secret::new(lines), grant: None }
     }
 
     /// What kind of secret it is.
@@ -142,6 +177,9 @@ impl Credential {
 
     /// The plaintext of a sealed credential: `{}`, `{"token":"…"}` or `{"name":"…","value":"…"}`, canonical. `None` for a credential of another shape than its kind.
     pub(crate) fn to_plaintext(&self) -> Option<Secret<Vec<u8>>> {
+        if let Some(grant) = &self.grant {
+            return grant.to_plaintext();
+        }
         // EXPOSE: to the plaintext, which is a secret itself.
         self.lines.with(|lines| {
             let mut written = None;
@@ -155,6 +193,9 @@ impl Credential {
 
     /// Reads the plaintext of a sealed credential of this kind; only the spelling that [`to_plaintext`](Self::to_plaintext) writes.
     pub(crate) fn from_plaintext(kind: SecretKind, plaintext: &Secret<Vec<u8>>) -> Option<Self> {
+        if kind == SecretKind::OAuth {
+            return Self::oauth(DeviceGrant::from_plaintext(plaintext)?).ok();
+        }
         // EXPOSE: to the credential, which lives in a secret.
         let credential = plaintext.with(|bytes| {
             let text = std::str::from_utf8(bytes).ok()?;
@@ -223,7 +264,7 @@ fn write_plaintext(kind: SecretKind, lines: &[HeaderLine], out: &mut Vec<u8>) ->
             out.push(b'}');
         }
         (SecretKind::None | SecretKind::StaticBearer | SecretKind::StaticHeader, _) => return None,
-        // No header line is one of these; see `cloud_secret`.
+        // A grant writes itself; the others are no header line, see `cloud_secret`.
         (SecretKind::OAuth | SecretKind::ClientSecret | SecretKind::Dcr | SecretKind::Pkce, _) => return None,
     }
     Some(())

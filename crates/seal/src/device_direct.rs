@@ -11,7 +11,7 @@ use contract::{
     blob::{ClaimedBlob, SecretKind},
     cjson::JsonError,
     connection::Profile,
-    credential::{CredentialBlobs, CredentialError, CredentialStatement, SealedCredentialV2},
+    credential::{CredentialBlobs, CredentialError, CredentialStatement, GrantFacts, SealedCredentialV2},
     ids::{ConnectionId, DeploymentId, DeviceId, ProjectId, WorkspaceId},
     review::ReviewRecord,
 };
@@ -73,23 +73,24 @@ impl CredentialPlace {
         &self.review_digest
     }
 
-    fn row<'a>(&'a self, claims: &'a CredentialStatement) -> CredentialRow<'a> {
+    fn row<'a>(&'a self, claims: &'a CredentialStatement, subject: &'a str) -> CredentialRow<'a> {
+        let facts = claims.oauth.as_ref();
         CredentialRow {
             deployment: &self.deployment,
             workspace: &self.workspace,
             project: self.project.as_ref(),
             connection: &self.connection,
             endpoint: &self.endpoint,
-            scopes: &[],
+            scopes: facts.map_or(&[], |facts| &facts.scopes),
             manifest_digest: &self.manifest_digest,
-            issuer: "",
-            client_id: "",
+            issuer: facts.map_or("", |facts| &facts.issuer),
+            client_id: facts.map_or("", |facts| &facts.client_id),
             secret_kind: claims.secret_kind,
             prev_commit: claims.prev_commit.as_ref(),
             author_device: &claims.author_device,
             usk_gen: claims.usk_gen,
             review_digest: &self.review_digest,
-            subject: "",
+            subject,
         }
     }
 }
@@ -165,8 +166,10 @@ pub fn seal_device_direct(
         review_digest: place.review_digest,
         author_device: author.device.clone(),
         usk_gen: author.usk.generation(),
+        oauth: credential.grant_facts().cloned(),
     };
-    let row = place.row(&statement);
+    let subject = subject_tag(&statement);
+    let row = place.row(&statement, &subject);
     // EXPOSE: to the plaintext of the data key's own blob.
     let dek_bytes = Secret::init(|out: &mut Vec<u8>| random.dek.with(|bytes| out.extend_from_slice(bytes)));
     let plaintext = credential.to_plaintext().ok_or(SealError)?;
@@ -301,14 +304,21 @@ fn open_blobs(
     claims: &CredentialStatement,
     blobs: &CredentialBlobs,
 ) -> Result<Credential, OpenError> {
-    let row = place.row(claims);
+    let subject = subject_tag(claims);
+    let row = place.row(claims, &subject);
     let wrapped = ClaimedBlob::parse(&blobs.dek).map_err(|_| OpenError)?;
     let dek_bytes = clv2::open(usk.seal_key(), &CredentialKeyContext(row), claims.version, &wrapped)?;
     let dek = fixed(&dek_bytes).ok_or(OpenError)?;
     let dek_key = TypedKey::per_write(place.connection.as_str(), dek);
     let payload = ClaimedBlob::parse(&blobs.payload).map_err(|_| OpenError)?;
     let plaintext = clv2::open(&dek_key, &SealedCredentialContext(row), claims.version, &payload)?;
-    Credential::from_plaintext(claims.secret_kind, &plaintext).ok_or(OpenError)
+    let credential = Credential::from_plaintext(claims.secret_kind, &plaintext).ok_or(OpenError)?;
+    // What the author stated is in the context; the grant must say the same of itself.
+    if credential.grant_facts() == claims.oauth.as_ref() { Ok(credential) } else { Err(OpenError) }
+}
+
+fn subject_tag(claims: &CredentialStatement) -> String {
+    claims.oauth.as_ref().map(GrantFacts::subject_tag).unwrap_or_default()
 }
 
 /// Exactly 32 bytes, or none.

@@ -235,7 +235,7 @@ fn what_the_author_claims_is_bound_too() {
 fn every_claim_and_every_part_of_a_place_reaches_the_context() {
     let (place, claims) = (place(), verified(&sealed()).into_body());
     let ctx = |place: &CredentialPlace, claims: &CredentialStatement| {
-        SealedCredentialContext(place.row(claims)).ctx().expect("a context").as_bytes().to_vec()
+        SealedCredentialContext(place.row(claims, &subject_tag(claims))).ctx().expect("a context").as_bytes().to_vec()
     };
     let mut seen = vec![ctx(&place, &claims)];
     let claimed: [fn(&mut CredentialStatement); 4] = [
@@ -262,6 +262,66 @@ fn every_claim_and_every_part_of_a_place_reaches_the_context() {
         let mut other = place.clone();
         change(&mut other);
         seen.push(ctx(&other, &claims));
+    }
+    assert!(seen.iter().enumerate().all(|(at, one)| !seen[..at].contains(one)));
+}
+
+fn oauth() -> SealedCredentialV2 {
+    let grant = crate::grant::tests::grant();
+    seal_at(&place(), VersionLink::first(), &Credential::oauth(grant).expect("a grant"), 0x30)
+}
+
+#[test]
+fn a_grant_opens_with_its_tokens_and_its_facts() {
+    let sealed = oauth();
+    let opened = open(&place(), &sealed).expect("opens");
+    assert_eq!((token_of(&opened).as_str(), opened.kind()), ("at", SecretKind::OAuth));
+    let grant = opened.credential().grant().expect("a grant");
+    assert_eq!(Some(&grant.facts), verified(&sealed).body().oauth.as_ref());
+    assert!(grant.refresh_token.as_ref().is_some_and(|token| token.is_same(&Secret::new("rt".to_owned()))));
+    assert!(!sealed.to_json().expect("JSON").canonical_string().contains("\"rt\""));
+}
+
+#[test]
+fn c2_a_grant_of_another_issuer_client_scope_or_person_does_not_open() {
+    type Change = fn(&mut GrantFacts);
+    let changes: [Change; 6] = [
+        |f| f.issuer.push('/'),
+        |f| f.client_id.push('x'),
+        |f| f.scopes.push("admin".to_owned()),
+        |f| drop(f.scopes.pop()),
+        |f| f.subject.push('x'),
+        |f| f.subject.clear(),
+    ];
+    for (at, change) in changes.into_iter().enumerate() {
+        let other = restated(oauth(), |statement| change(statement.oauth.as_mut().expect("facts")));
+        assert_eq!(open(&place(), &other).err(), Some(CredentialOpenError::Open(OpenError)), "change {at}");
+    }
+    let stripped = restated(oauth(), |statement| statement.oauth = None);
+    assert!(matches!(open(&place(), &stripped), Err(CredentialOpenError::Malformed(_))));
+    let dressed = restated(sealed(), |statement| statement.oauth = verified(&oauth()).into_body().oauth);
+    assert!(matches!(open(&place(), &dressed), Err(CredentialOpenError::Malformed(_))));
+    let turned = restated(sealed(), |statement| {
+        statement.oauth = verified(&oauth()).into_body().oauth;
+        statement.secret_kind = SecretKind::OAuth;
+    });
+    assert_eq!(open(&place(), &turned).err(), Some(CredentialOpenError::Open(OpenError)));
+}
+
+/// The context alone, without the comparison with the plaintext after it.
+#[test]
+fn every_fact_of_a_grant_reaches_the_context() {
+    let (place, claims) = (place(), verified(&oauth()).into_body());
+    let ctx = |claims: &CredentialStatement| {
+        SealedCredentialContext(place.row(claims, &subject_tag(claims))).ctx().expect("a context").as_bytes().to_vec()
+    };
+    let changes: [fn(&mut GrantFacts); 4] =
+        [|f| f.client_id.push('x'), |f| drop(f.scopes.pop()), |f| f.subject.push('x'), |f| f.issuer.push('x')];
+    let mut seen = vec![ctx(&claims)];
+    for change in changes {
+        let mut other = claims.clone();
+        change(other.oauth.as_mut().expect("facts"));
+        seen.push(ctx(&other));
     }
     assert!(seen.iter().enumerate().all(|(at, one)| !seen[..at].contains(one)));
 }

@@ -69,3 +69,41 @@ fn a_draft_opens_for_its_connection_endpoint_and_kind_only() {
     assert!(open(here.draft(), SecretKind::StaticHeader).is_err());
     assert!(open_v1_key(&usk(1, 9), here.place(), &blob).is_err(), "a draft is no key");
 }
+
+#[test]
+fn a_consent_opens_for_its_sign_in_issuer_and_client_only() {
+    let (here, there) = (Ids::new(1), Ids::new(2));
+    let grant = crate::grant::tests::grant();
+    let (one, two) = (Digest::of(&[b"one"]), Digest::of(&[b"two"]));
+    let at = SignInPlace {
+        connection: Some(&here.connection),
+        endpoint: "https://mcp.example.test/mcp",
+        issuer: &grant.facts.issuer,
+        sign_in: &one,
+    };
+    let key = usk(1, 9);
+    let blob = seal_consent(&key, here.place(), at, &grant, random()).expect("seals");
+    let client = seal_client(&key, here.place(), at, &grant, random()).expect("seals");
+    let id = grant.facts.client_id.as_str();
+    assert_eq!(open_consent(&key, here.place(), at, id, &blob).ok().map(|back| back.facts), Some(grant.facts.clone()));
+    assert!(open_client(&key, here.place(), at, &client).is_ok());
+    assert!(open_client(&key, here.place(), at, &blob).is_err(), "a consent is no client");
+    assert!(open_consent(&key, here.place(), at, "", &client).is_err(), "a client is no consent");
+    assert!(open_consent(&key, here.place(), at, "other", &blob).is_err());
+    assert!(open_consent(&key, there.place(), at, id, &blob).is_err());
+    let others = [
+        SignInPlace { connection: None, ..at },
+        SignInPlace { connection: Some(&there.connection), ..at },
+        SignInPlace { endpoint: "https://evil.example.test/mcp", ..at },
+        SignInPlace { issuer: "https://as.example.test/", ..at },
+        SignInPlace { sign_in: &two, ..at },
+    ];
+    for other in others {
+        assert!(open_consent(&key, here.place(), other, id, &blob).is_err());
+        assert!(open_client(&key, here.place(), other, &client).is_err());
+    }
+    let elsewhere = SignInPlace { issuer: "https://as.example.test/", ..at };
+    assert!(seal_consent(&key, here.place(), elsewhere, &grant, random()).is_err(), "another issuer's grant");
+    let waiting = DeviceGrant { access: None, ..crate::grant::tests::grant() };
+    assert!(seal_consent(&key, here.place(), at, &waiting, random()).is_err(), "nothing was consented to");
+}

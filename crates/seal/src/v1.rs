@@ -150,6 +150,10 @@ pub fn seal_v1(
     sealed_at_s: u64,
     nonce: &[u8; 12],
 ) -> Result<EnvelopeV1, SealError> {
+    if credential.kind() == SecretKind::OAuth {
+        // The public client would use the token without its end, and could not refresh it (2.b.9).
+        return Err(SealError);
+    }
     let binding = cjson::to_canonical(&connection.binding).map_err(|_| SealError)?;
     let plaintext = Secret::init(|out: &mut Vec<u8>| {
         out.reserve(binding.len() + 2 * limits::CREDENTIAL_BYTES_MAX);

@@ -24,6 +24,7 @@ fn statement() -> CredentialStatement {
         review_digest: Digest::of(&[b"review"]),
         author_device: DeviceId::from_random([1; 16]),
         usk_gen: 1,
+        oauth: None,
     }
 }
 
