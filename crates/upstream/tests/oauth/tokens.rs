@@ -211,6 +211,18 @@ async fn prepared(answer: String) -> (Raw, AuthorizationServer, Client) {
 }
 
 #[tokio::test]
+async fn a_token_is_never_sent_by_a_client_of_another_issuer() {
+    let lab = lab(|_| {}).await;
+    let found = found(&lab).await;
+    let identity = ClientIdentity::Given { client_id: "id".to_owned(), auth: ClientAuth::None };
+    let stranger = Client::new(lab.second_issuer(), identity).expect("a client");
+    let asked = Asked { resource: found.resource.resource(), scopes: &[], narrowed: None };
+    let token = Secret::new("rt".to_owned());
+    let refused = prepare_refresh(&egress(), &found.server, &stranger, &token, asked, moment()).err();
+    assert_eq!(refused.map(|error| error.fault), Some(Fault::OtherIssuer));
+}
+
+#[tokio::test]
 async fn unusable_answers_are_named_and_leave_doubt() {
     let member = |fault: Fault| {
         let Fault::Malformed { field, .. } = fault else { panic!("{fault:?}") };

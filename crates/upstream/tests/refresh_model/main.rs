@@ -3,6 +3,7 @@
 //! The five usual ways to do it are beside it as controls that must fail: each uses the same machine over a row, or a
 //! provider, that keeps one rule less. A sixth and a seventh break the order of a new consent (vii, viii).
 
+mod rules;
 mod world;
 
 use collie_upstream::oauth::refresh::Revocation;
