@@ -28,8 +28,8 @@ const UNSIGNED: usize = 100;
 /// Network addresses that ask unsigned at the same time.
 const NETWORKS: u8 = 20;
 
-/// A signed request may cost this many times an unsigned one: it verifies, and durably spends a nonce.
-const SIGNED_COST_MAX: f64 = 20.0;
+/// Signed requests per second; each verifies a signature and durably spends a nonce, so the disk decides.
+const SIGNED_MIN: f64 = 200.0;
 
 pub(super) fn measure(binaries: &Binaries) -> Result<Vec<Measure>, Trouble> {
     let folder = tempfile::tempdir().map_err(|error| Trouble::new(error.to_string(), "look at TMPDIR"))?;
@@ -57,13 +57,8 @@ pub(super) fn measure(binaries: &Binaries) -> Result<Vec<Measure>, Trouble> {
     let signed_rate = run(signed)?;
     Ok(vec![
         Measure::new("unsigned requests (healthz)", unsigned_rate, "per second", Bound::None),
-        Measure::new("signed requests (whoami, nonce durable)", signed_rate, "per second", Bound::None),
-        Measure::new(
-            "cost of a signed request",
-            unsigned_rate / signed_rate,
-            "× unsigned",
-            Bound::AtMost(SIGNED_COST_MAX),
-        ),
+        Measure::new("signed requests (whoami, nonce durable)", signed_rate, "per second", Bound::AtLeast(SIGNED_MIN)),
+        Measure::new("cost of a signed request", unsigned_rate / signed_rate, "× unsigned", Bound::None),
         Measure::new("resident memory after the load", resident_mib(&service)?, "MiB", Bound::None),
     ])
 }

@@ -27,8 +27,10 @@ impl Binaries {
 
     /// The programs in `folder`; all have to be there.
     pub fn at(folder: &Path) -> Result<Self, Trouble> {
+        // Absolute: the programs are started in folders of their own.
+        let folder = &std::path::absolute(folder).unwrap_or_else(|_| folder.to_owned());
         match NAMES.into_iter().find(|name| !folder.join(name).is_file()) {
-            None => Ok(Self { folder: folder.to_owned() }),
+            None => Ok(Self { folder: folder.clone() }),
             Some(missing) => Err(Trouble::new(
                 format!("there is no `{missing}` in {}", folder.display()),
                 format!(
@@ -73,6 +75,7 @@ mod tests {
         let trouble = Binaries::at(folder.path()).expect_err("one is missing");
         assert!(trouble.what.starts_with("there is no `collie` in "), "{trouble}");
         std::fs::write(folder.path().join("collie"), "").expect("written");
-        Binaries::at(folder.path()).expect("all are there");
+        let found = Binaries::at(folder.path()).expect("all are there");
+        assert!(found.program("collie").is_absolute());
     }
 }
