@@ -71,10 +71,22 @@ fn pass(device: TcpStream, authority: &str, kept: &Mutex<Vec<Exchange>>) -> std:
         let line =
             String::from_utf8_lossy(request.split(|byte| *byte == b'\r').next().unwrap_or_default()).into_owned();
         let line = line.trim_end_matches(" HTTP/1.1").to_owned();
+        let last = closes(&request) || closes(&answer);
         // Kept before it is passed on, so that whoever has the answer finds it here.
         kept.lock().unwrap_or_else(PoisonError::into_inner).push(Exchange { line, request, answer: answer.clone() });
         to_device.write_all(&answer)?;
+        if last {
+            return Ok(());
+        }
     }
+}
+
+/// Whether the head of a message says that nothing follows it on this connection.
+fn closes(message: &[u8]) -> bool {
+    message
+        .split(|byte| *byte == b'\n')
+        .take_while(|line| *line != b"\r")
+        .any(|line| header(line, "connection").is_some_and(|value| value.eq_ignore_ascii_case("close")))
 }
 
 /// One message with a `Content-Length`, or without a body; empty at the end of the connection.
