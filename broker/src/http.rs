@@ -13,6 +13,7 @@ mod path;
 mod probes;
 mod projects;
 mod rate;
+mod refreshes;
 mod sessions;
 mod sync;
 mod table;

@@ -17,13 +17,14 @@ pub(crate) async fn run(app: App, limiters: Limiters, mut ending: watch::Receive
     }
 }
 
-/// Deletes expired pairings, sessions, links, cookies and nonces, and wipes them from the write-ahead log.
+/// Deletes expired pairings, drafts, sessions, links, cookies and nonces, and wipes them from the write-ahead log.
 pub(crate) async fn sweep(app: &App) -> Result<(), StoreError> {
     let now_ms = app.now_ms();
     let store = app.store();
     let swept: Result<u64, StoreError> = store
         .run("sweep", |mut tx| async move {
             let rows = tx.sweep_pairings(now_ms).await?
+                + tx.sweep_drafts(now_ms).await?
                 + tx.sweep_browser_sessions(now_ms).await?
                 + tx.sweep_sessions(now_ms).await?
                 + tx.sweep_request_nonces(now_ms).await?;

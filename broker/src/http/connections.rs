@@ -4,7 +4,9 @@ use super::{answer::Answer, body::JsonBody, caller::Caller, error::ApiError, pat
 use crate::{app::App, ops};
 use axum::extract::State;
 use contract::{
-    connection::{ConnectionAnswer, ConnectionList, CreateConnection, DriftReport, ReviewConnection},
+    connection::{
+        ConnectionAnswer, ConnectionList, CreateConnection, CreateDraft, DraftAnswer, DriftReport, ReviewConnection,
+    },
     credential::PutCredential,
     ids::ConnectionId,
 };
@@ -23,6 +25,16 @@ pub(super) async fn create(
 ) -> Result<Answer, ApiError> {
     let connection = ops::create_connection::create_connection(&app, &caller, request).await?;
     Answer::ok(&ConnectionAnswer { connection })
+}
+
+/// POST /v1/connections/drafts
+pub(super) async fn create_draft(
+    State(app): State<App>,
+    caller: Caller,
+    JsonBody(request): JsonBody<CreateDraft>,
+) -> Result<Answer, ApiError> {
+    let draft = ops::create_draft::create_draft(&app, &caller, request).await?;
+    Answer::created(&DraftAnswer { draft })
 }
 
 /// GET /v1/connections/{id}/manifest

@@ -100,6 +100,7 @@ impl From<StoreError> for ApiError {
             StoreError::AlreadyThere { .. } => Self::new(Code::IdTaken, error.to_string()),
             StoreError::VersionMoved { .. } => Self::new(Code::StaleVersion, error.to_string()),
             StoreError::WrongState { .. } => Self::new(Code::IllegalTransition, error.to_string()),
+            StoreError::Refreshing => Self::new(Code::ConnectionRefreshing, error.to_string()),
             StoreError::Full { .. } => Self::new(Code::LimitReached, error.to_string()),
             StoreError::Replayed { .. } => Self::new(Code::SignatureReplayed, error.to_string()),
             StoreError::Outranked => Self::new(Code::RoleForbidden, error.to_string()),

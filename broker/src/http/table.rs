@@ -1,6 +1,6 @@
 //! Handlers by route. What is mounted is `contract::routes::ROUTES` and nothing else: a handler without a route is never mounted, and a route without a handler fails the test below.
 
-use super::{connections, devices, pages, probes, projects, sessions, sync, workspaces};
+use super::{connections, devices, pages, probes, projects, refreshes, sessions, sync, workspaces};
 use crate::app::App;
 use axum::{
     handler::Handler,
@@ -37,6 +37,7 @@ fn find_get(path: &str) -> Option<MethodRouter<App>> {
         "/v1/connections" => get(connections::list),
         "/v1/connections/{id}/manifest" => get(connections::manifest),
         "/v1/connections/{id}/credential" => get(connections::credential),
+        "/v1/connections/{id}/refresh" => get(refreshes::find),
         _ => return None,
     })
 }
@@ -63,6 +64,14 @@ fn find_post(path: &str) -> Option<MethodRouter<App>> {
         "/v1/connections" => post(connections::create),
         "/v1/connections/{id}/review" => post(connections::review),
         "/v1/connections/{id}/credential" => post(connections::put_credential),
+        "/v1/connections/drafts" => post(connections::create_draft),
+        "/v1/connections/{id}/refresh/lease" => post(refreshes::lease),
+        "/v1/connections/{id}/refresh/intent" => post(refreshes::intent),
+        "/v1/connections/{id}/refresh/withdraw" => post(refreshes::withdraw),
+        "/v1/connections/{id}/refresh/upload" => post(refreshes::upload),
+        "/v1/connections/{id}/refresh/uncertain" => post(refreshes::uncertain),
+        "/v1/connections/{id}/refresh/dead" => post(refreshes::dead),
+        "/v1/connections/{id}/refresh/reconsent" => post(refreshes::reconsent),
         "/v1/connections/{id}/drift" => post(connections::drift),
         "/v1/connections/{id}/revoke" => post(connections::revoke),
         _ => return None,

@@ -15,7 +15,7 @@ use contract::{
     manifest,
     workspace::Role,
 };
-use store::{NewConnection, ReadTx, StoreError, Viewer};
+use store::{Draft, NewConnection, ReadTx, StoreError, Viewer};
 
 /// Checks the request, makes the row and writes down that it was made.
 pub(crate) async fn create_connection(
@@ -25,13 +25,17 @@ pub(crate) async fn create_connection(
 ) -> Result<ConnectionRow, ApiError> {
     check_name(&request.name)?;
     check_profile(request.transport)?;
-    let project_id = find_project_id(&request)?;
+    let project_id = find_project_id(request.scope, &request.project_id)?;
     let seal_format = choose_format(caller.session_class, request.seal_format)?;
     let endpoint = check_endpoint(&request.endpoint, seal_format)
         .map_err(|error| ApiError::field("endpoint", &error.to_string()))?;
     manifest::check_v1(&request.manifest)?;
 
-    let (rows, id) = (manifest::sort_v1(&request.manifest), ConnectionId::from_random(make_random()?));
+    let rows = manifest::sort_v1(&request.manifest);
+    let id = match &request.draft_id {
+        Some(draft) => draft.clone(),
+        None => ConnectionId::from_random(make_random()?),
+    };
     let digest = manifest::digest_v1(&rows);
     let (viewer, now_ms) = (&caller.viewer(), app.now_ms());
     let new = NewConnection {
@@ -54,20 +58,41 @@ pub(crate) async fn create_connection(
         manifest_digest: digest,
         tools: rows.len() as u64,
     };
+    let from_draft = request.draft_id.is_some();
     let made = app
         .store()
         .run("create_connection", |mut tx| async move {
             check_project_role(&mut tx, viewer, new.project_id).await?;
+            if from_draft {
+                let draft = tx.find_draft(viewer, new.id, now_ms).await?;
+                check_draft(&draft.ok_or(StoreError::NotVisible { what: "draft" })?, &new)?;
+                tx.use_draft(viewer, new.id, now_ms).await?;
+            }
             let made = tx.insert_connection(viewer, new, now_ms).await?;
             connection_budget::check(&mut tx, viewer, made.scope).await?;
             let log = AuditLog::Workspace(viewer.workspace_id.clone());
-            tx.commit_with(event.clone().entry(log, caller.actor(), now_ms), made).await
+            Ok::<_, ApiError>(tx.commit_with(event.clone().entry(log, caller.actor(), now_ms), made).await?)
         })
         .await?;
     Ok(connection_row(made))
 }
 
-fn check_profile(profile: Profile) -> Result<(), ApiError> {
+/// What was sealed on the way is bound to the draft's own values, so the connection has the same.
+fn check_draft(draft: &Draft, new: &NewConnection<'_>) -> Result<(), ApiError> {
+    let agree = [
+        ("name", draft.name == new.name),
+        ("endpoint", draft.endpoint == new.endpoint),
+        ("transport", draft.profile == new.profile),
+        ("project_id", draft.project_id.as_ref() == new.project_id),
+        ("seal_format", draft.seal_format == new.seal_format),
+    ];
+    match agree.into_iter().find(|(_, same)| !same) {
+        Some((field, _)) => Err(ApiError::field(field, "the draft has another one")),
+        None => Ok(()),
+    }
+}
+
+pub(super) fn check_profile(profile: Profile) -> Result<(), ApiError> {
     match profile {
         Profile::DeviceDirect => Ok(()),
         Profile::CloudProxy => {
@@ -78,8 +103,8 @@ fn check_profile(profile: Profile) -> Result<(), ApiError> {
 }
 
 /// A project exactly where the scope wants one.
-fn find_project_id(request: &CreateConnection) -> Result<Option<ProjectId>, ApiError> {
-    match (request.scope, request.project_id.as_str()) {
+pub(super) fn find_project_id(scope: Scope, project_id: &str) -> Result<Option<ProjectId>, ApiError> {
+    match (scope, project_id) {
         (Scope::Personal, "") => Ok(None),
         (Scope::Personal, _) => Err(ApiError::field("project_id", "a personal connection has no project")),
         (Scope::Project, id) => {
@@ -89,7 +114,7 @@ fn find_project_id(request: &CreateConnection) -> Result<Option<ProjectId>, ApiE
 }
 
 /// The public client opens v1 alone, so what its session makes is v1; our clients choose, and v2 is what they get.
-fn choose_format(class: SessionClass, asked: Option<SealFormat>) -> Result<SealFormat, ApiError> {
+pub(super) fn choose_format(class: SessionClass, asked: Option<SealFormat>) -> Result<SealFormat, ApiError> {
     match (class, asked) {
         (SessionClass::Sliding, None | Some(SealFormat::V1)) | (SessionClass::Rotating, Some(SealFormat::V1)) => {
             Ok(SealFormat::V1)
@@ -102,7 +127,11 @@ fn choose_format(class: SessionClass, asked: Option<SealFormat>) -> Result<SealF
 }
 
 /// A guest of a project reads; a project that the viewer does not see is refused by the insert, like one that is not there.
-async fn check_project_role(tx: &mut ReadTx, viewer: &Viewer, project: Option<&ProjectId>) -> Result<(), StoreError> {
+pub(super) async fn check_project_role(
+    tx: &mut ReadTx,
+    viewer: &Viewer,
+    project: Option<&ProjectId>,
+) -> Result<(), StoreError> {
     let Some(project) = project else { return Ok(()) };
     match tx.find_project(viewer, project).await?.map(|project| project.role) {
         Some(Role::Guest) => Err(StoreError::Outranked),

@@ -267,6 +267,7 @@ async fn create(api: &Api, wanted: &Wanted, draft: &Draft) -> Result<ConnectionR
         project_id: wanted.project.as_ref().map_or_else(String::new, ToString::to_string),
         transport: Profile::DeviceDirect,
         seal_format: Some(wanted.format),
+        draft_id: None,
     };
     let ConnectionAnswer { connection } = api.post("/v1/connections", &body).await?;
     let same = connection.name == body.name

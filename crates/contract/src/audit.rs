@@ -6,6 +6,7 @@ use crate::{
     connection::{Profile, Scope, SealFormat},
     device::SessionClass,
     ids::{ConnectionId, DeploymentId, DeviceId, FamilyId, PairingId, ProjectId, UserId, WorkspaceId},
+    refresh::RefreshStatus,
     workspace::{Role, WorkspaceKind},
 };
 use serde::{Deserialize, Serialize};
@@ -133,6 +134,19 @@ events! {
         /// Number of tools in them.
         tools: u64,
     },
+    /// An id was given to a connection that is being made.
+    ConnectionDrafted = "connection.drafted" {
+        /// Which.
+        connection_id: ConnectionId,
+        /// Personal or project.
+        scope: Scope,
+        /// Its project; absent for a personal connection.
+        project_id: Option<ProjectId>,
+        /// Where its credential will be opened.
+        profile: Profile,
+        /// End of its life, Unix milliseconds.
+        expires_at_ms: i64,
+    },
     /// The sealed credential of a connection was replaced under its standing review.
     ConnectionCredentialSealed = "connection.credential_sealed" {
         /// Which.
@@ -152,6 +166,63 @@ events! {
         raw_digest: Option<Digest>,
         /// The review that fell.
         review_seq: u64,
+    },
+    /// A new consent replaced a grant; every standing intent to refresh is void.
+    ConnectionReconsented = "connection.reconsented" {
+        /// Which.
+        connection_id: ConnectionId,
+        /// The new epoch.
+        grant_epoch: u64,
+        /// Version of the credential.
+        credential_version: u64,
+        /// Digest over the stored sealed form.
+        commitment: Digest,
+    },
+    /// The owner of an intent stored the refreshed credential.
+    ConnectionRefreshed = "connection.refreshed" {
+        /// Which.
+        connection_id: ConnectionId,
+        /// The epoch.
+        grant_epoch: u64,
+        /// Fence of the intent that ended with it.
+        fence: u64,
+        /// Version of the credential.
+        credential_version: u64,
+        /// Digest over the stored sealed form.
+        commitment: Digest,
+    },
+    /// An owner declared that it will send the refresh token of one version.
+    ConnectionRefreshIntended = "connection.refresh_intended" {
+        /// Which.
+        connection_id: ConnectionId,
+        /// The epoch.
+        grant_epoch: u64,
+        /// Its fence.
+        fence: u64,
+        /// The version.
+        credential_version: u64,
+        /// Whether it took over another owner's intent.
+        takes_over: bool,
+    },
+    /// A grant needs its person: nobody knows whether its refresh token was used, or the provider refused it.
+    ConnectionRefreshStuck = "connection.refresh_stuck" {
+        /// Which.
+        connection_id: ConnectionId,
+        /// The epoch.
+        grant_epoch: u64,
+        /// The version.
+        credential_version: u64,
+        /// How it stands now.
+        status: RefreshStatus,
+    },
+    /// An owner took back an intent from which nothing was sent.
+    ConnectionRefreshWithdrawn = "connection.refresh_withdrawn" {
+        /// Which.
+        connection_id: ConnectionId,
+        /// Its fence.
+        fence: u64,
+        /// The version.
+        credential_version: u64,
     },
     /// A person decided about a manifest.
     ConnectionReviewed = "connection.reviewed" {

@@ -180,6 +180,61 @@ pub struct CreateConnection {
     /// Only our clients name it; a public session always makes v1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seal_format: Option<SealFormat>,
+    /// The draft that becomes this connection and gives it its id; everything that both name is the same.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub draft_id: Option<ConnectionId>,
+}
+
+/// POST /v1/connections/drafts: an id before there is a manifest, so that what is sealed on the way can be bound to it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CreateDraft {
+    /// 1 to 200 characters.
+    pub name: String,
+    /// The server's URL.
+    pub endpoint: String,
+    /// The profile.
+    pub transport: Profile,
+    /// Personal or project.
+    pub scope: Scope,
+    /// The project's id, or the empty string.
+    #[serde(default)]
+    pub project_id: String,
+}
+
+/// A connection that is being made. It is in no list, lives at most [`crate::limits::CONNECTION_DRAFT_TTL_S_MAX`] and opens for reading the manifest only.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DraftRow {
+    /// The id that the connection will have.
+    pub id: ConnectionId,
+    /// What the person calls it.
+    pub name: String,
+    /// Personal or project.
+    pub scope: Scope,
+    /// The project's id, or the empty string.
+    pub project_id: String,
+    /// The profile.
+    pub transport: Profile,
+    /// Canonical resource URI.
+    pub endpoint: String,
+    /// Format of the credential.
+    pub seal_format: SealFormat,
+    /// Always `draft`.
+    pub status: String,
+    /// Unix seconds; from then on it is not there.
+    pub expires_at: u64,
+}
+
+impl DraftRow {
+    /// The one value of [`DraftRow::status`].
+    pub const STATUS: &'static str = "draft";
+}
+
+/// 201 of [`CreateDraft`].
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DraftAnswer {
+    /// The draft.
+    pub draft: DraftRow,
 }
 
 /// POST /v1/connections/{id}/review. The public client sends the first two fields; our clients send all, and all of it lands or nothing.

@@ -15,6 +15,7 @@ pub mod labels;
 pub mod limits;
 pub mod manifest;
 pub mod problem;
+pub mod refresh;
 pub mod review;
 pub mod routes;
 pub mod session;

@@ -96,6 +96,8 @@ codes! {
     DigestMismatch = "connection.digest_mismatch", 409, Conflict;
     /// The live manifest is not the reviewed one.
     ManifestChanged = "connection.manifest_changed", 409, Refused;
+    /// A refresh token of this connection may be on its way; what would overwrite its successor waits.
+    ConnectionRefreshing = "connection.refreshing", 409, Conflict;
     /// Nobody has reviewed what stands now.
     ReviewRequired = "connection.review_required", 409, Refused;
     /// Revoked for good.

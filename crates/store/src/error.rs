@@ -35,6 +35,9 @@ pub enum StoreError {
         /// The state's word.
         state: &'static str,
     },
+    /// A refresh token of this connection may be on its way; another write would lose its successor.
+    #[error("the connection is being refreshed")]
+    Refreshing,
     /// A named maximum is reached; nothing was evicted.
     #[error("the maximum of {max} for {what} is reached")]
     Full {

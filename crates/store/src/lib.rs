@@ -100,8 +100,10 @@ pub use repository::{
     credential::{NewCredential, NewFormat, StoredCredential, StoredVersion},
     deployment::{Deployment, User},
     device::{Device, NewDevice, Revocation},
+    draft::{Draft, NewDraft},
     pairing::{Guesser, NewPairing, Pairing, PairingState},
     project::{NewProject, Project},
+    refresh::{Attempt, Intent, Lease, Refresh, Swap, VoidedIntent},
     session::{EndReason, NewFamily, Refreshed, Session, Standing},
     workspace::{Member, MemberChange, NewWorkspace, Workspace},
 };

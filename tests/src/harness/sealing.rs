@@ -43,6 +43,7 @@ pub fn create_body(name: &str, raw: &RawManifest, project_id: &str) -> CreateCon
         project_id: project_id.to_owned(),
         transport: Profile::DeviceDirect,
         seal_format: None,
+        draft_id: None,
     }
 }
 

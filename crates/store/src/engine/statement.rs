@@ -25,6 +25,8 @@ pub enum Upkeep {
     Session,
     /// Counted attempts.
     Retry,
+    /// Who may try next.
+    Lease,
 }
 
 /// One SQL statement with its name, its table and the text for each engine.

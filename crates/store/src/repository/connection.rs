@@ -151,7 +151,7 @@ pub struct NewConnection<'a> {
 
 /// A whole signed review: it lands with its credential or not at all.
 #[derive(Debug, Clone, Copy)]
-pub struct NewReview<'a> {
+pub struct NewReview<'a, C = NewCredential<'a>> {
     /// The row version it replaces.
     pub expected_version: u64,
     /// The public client's rows of the reviewed tools.
@@ -173,7 +173,7 @@ pub struct NewReview<'a> {
     /// The device that signed.
     pub device_id: &'a DeviceId,
     /// The credential, sealed under this review.
-    pub credential: NewCredential<'a>,
+    pub credential: C,
 }
 
 /// What a drift report did.
@@ -289,6 +289,19 @@ impl Tx {
         new: NewReview<'_>,
         now_ms: i64,
     ) -> Result<(Connection, StoredVersion), StoreError> {
+        let standing = self.land_review(viewer, id, &new, now_ms).await?;
+        let written = self.write_credential(viewer, &standing, new.credential, now_ms).await?;
+        Ok((self.find_own(viewer, id).await?, written))
+    }
+
+    /// The row's half of a signed review. Says what stood before.
+    pub(super) async fn land_review<C: Sync>(
+        &mut self,
+        viewer: &Viewer,
+        id: &ConnectionId,
+        new: &NewReview<'_, C>,
+        now_ms: i64,
+    ) -> Result<Connection, StoreError> {
         let standing = self.find_open_at(viewer, id, new.expected_version).await?;
         if new.review_seq != standing.review_seq + 1 {
             return Err(StoreError::VersionMoved {
@@ -297,6 +310,7 @@ impl Tx {
                 actual: standing.review_seq,
             });
         }
+        self.check_not_refreshing(viewer, &standing).await?;
         let signed = cjson::to_canonical(new.review).ok().and_then(|bytes| String::from_utf8(bytes).ok());
         let values = bind![
             &viewer.workspace_id,
@@ -314,8 +328,7 @@ impl Tx {
             now_ms,
         ];
         self.execute_one(&REVIEW_SIGNED, values).await?;
-        let written = self.write_credential(viewer, &standing, new.credential, now_ms).await?;
-        Ok((self.find_own(viewer, id).await?, written))
+        Ok(standing)
     }
 
     /// Replaces the sealed credential under the standing review. `expected_version` is absent for the public client, which does not know it.
@@ -331,7 +344,8 @@ impl Tx {
             Some(version) => self.find_open_at(viewer, id, version).await?,
             None => self.find_open(viewer, id).await?,
         };
-        self.execute_one(&BUMP_VERSION, bind![&viewer.workspace_id, id, standing.version, now_ms]).await?;
+        self.check_not_refreshing(viewer, &standing).await?;
+        self.bump_version(viewer, &standing, now_ms).await?;
         let written = self.write_credential(viewer, &standing, credential, now_ms).await?;
         Ok((self.find_own(viewer, id).await?, written))
     }
@@ -373,16 +387,28 @@ impl Tx {
         }
         self.execute_one(&REVOKE_CONNECTION, bind![&viewer.workspace_id, id, standing.version, now_ms]).await?;
         self.delete_credential(viewer, id).await?;
+        self.delete_refresh(viewer, id).await?;
         Ok(Revocation::Now { families: 0 })
     }
 
+    /// Moves the version for a write that changes nothing else in the row.
+    pub(super) async fn bump_version(
+        &mut self,
+        viewer: &Viewer,
+        standing: &Connection,
+        now_ms: i64,
+    ) -> Result<(), StoreError> {
+        let values = bind![&viewer.workspace_id, &standing.id, standing.version, now_ms];
+        self.execute_one(&BUMP_VERSION, values).await
+    }
+
     /// A connection that the viewer sees and may change: until project keys exist, only the person whose credential it uses.
-    async fn find_own(&mut self, viewer: &Viewer, id: &ConnectionId) -> Result<Connection, StoreError> {
+    pub(super) async fn find_own(&mut self, viewer: &Viewer, id: &ConnectionId) -> Result<Connection, StoreError> {
         let standing = self.find_connection(viewer, id).await?.ok_or(StoreError::NotVisible { what: "connection" })?;
         if standing.user_id == viewer.user_id { Ok(standing) } else { Err(StoreError::Outranked) }
     }
 
-    async fn find_open(&mut self, viewer: &Viewer, id: &ConnectionId) -> Result<Connection, StoreError> {
+    pub(super) async fn find_open(&mut self, viewer: &Viewer, id: &ConnectionId) -> Result<Connection, StoreError> {
         let standing = self.find_own(viewer, id).await?;
         match standing.status {
             Status::ReviewRequired | Status::Active => Ok(standing),

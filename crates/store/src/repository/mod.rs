@@ -6,9 +6,11 @@ pub(crate) mod connection;
 pub(crate) mod credential;
 pub(crate) mod deployment;
 pub(crate) mod device;
+pub(crate) mod draft;
 pub(crate) mod nonce;
 pub(crate) mod pairing;
 pub(crate) mod project;
+pub(crate) mod refresh;
 pub(crate) mod role;
 pub(crate) mod session;
 pub(crate) mod workspace;
@@ -77,9 +79,11 @@ pub(crate) fn all_statements() -> impl Iterator<Item = &'static crate::engine::S
         credential::STATEMENTS,
         deployment::STATEMENTS,
         device::STATEMENTS,
+        draft::STATEMENTS,
         nonce::STATEMENTS,
         pairing::STATEMENTS,
         project::STATEMENTS,
+        refresh::STATEMENTS,
         session::STATEMENTS,
         workspace::STATEMENTS,
     ]
