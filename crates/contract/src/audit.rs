@@ -2,10 +2,11 @@
 
 use crate::{
     Digest, Effect,
+    blob::SecretKind,
     cjson::{self, JsonError},
-    connection::{Profile, Scope, SealFormat},
+    connection::{Profile, Scope, SealFormat, words},
     device::SessionClass,
-    ids::{ConnectionId, DeploymentId, DeviceId, FamilyId, PairingId, ProjectId, UserId, WorkspaceId},
+    ids::{ConnectionId, DeploymentId, DeviceId, FamilyId, LoanId, PairingId, ProjectId, UserId, WorkspaceId},
     refresh::RefreshStatus,
     workspace::{Role, WorkspaceKind},
 };
@@ -80,6 +81,18 @@ pub struct AuditEntry {
     pub at_ms: i64,
     /// What.
     pub event: AuditEvent,
+}
+
+words! {
+    /// How a call through the service ended.
+    InvocationOutcome {
+        /// The server answered.
+        Answered = "answered",
+        /// It certainly had no effect.
+        Withdrawn = "withdrawn",
+        /// It may have had an effect; nobody knows.
+        Uncertain = "uncertain",
+    }
 }
 
 macro_rules! events {
@@ -264,6 +277,57 @@ events! {
         /// Session families that ended with it.
         families: u64,
     },
+    /// A call through the service was written down before it leaves.
+    InvocationBegun = "invocation.begun" {
+        /// Through which connection.
+        connection_id: ConnectionId,
+        /// For which device.
+        device_id: DeviceId,
+        /// Digest that names connection, review, tool and arguments.
+        operation: Digest,
+        /// The tool's reviewed effect.
+        effect: Effect,
+    },
+    /// A call through the service ended.
+    InvocationEnded = "invocation.ended" {
+        /// Through which connection.
+        connection_id: ConnectionId,
+        /// For which device.
+        device_id: DeviceId,
+        /// The same digest.
+        operation: Digest,
+        /// How.
+        outcome: InvocationOutcome,
+    },
+    /// Calls of a process that is gone may have had an effect; nobody knows.
+    InvocationsAbandoned = "invocation.abandoned" {
+        /// How many.
+        uncertain: u64,
+    },
+    /// A loan was given back, or its connection ended.
+    LoanEnded = "loan.ended" {
+        /// Which.
+        loan_id: LoanId,
+        /// From which connection.
+        connection_id: ConnectionId,
+    },
+    /// A downstream credential was lent to a device.
+    LoanIssued = "loan.issued" {
+        /// Which.
+        loan_id: LoanId,
+        /// From which connection.
+        connection_id: ConnectionId,
+        /// To which device.
+        device_id: DeviceId,
+        /// The review it was lent under.
+        review_digest: Digest,
+        /// The version of the grant.
+        credential_version: u64,
+        /// When it ends at the latest, Unix milliseconds.
+        ends_at_ms: i64,
+        /// The person allowed loans that can do more than the reviewed tools.
+        unchecked: bool,
+    },
     /// Somebody joined a workspace.
     MemberAdded = "member.added" {
         /// Who.
@@ -382,6 +446,31 @@ events! {
         family_id: FamilyId,
         /// The device.
         device_id: DeviceId,
+    },
+    /// A sign-in at an authorization server began.
+    SignInStarted = "sign_in.started" {
+        /// For which draft or connection.
+        connection_id: ConnectionId,
+        /// Asked for by which device.
+        device_id: DeviceId,
+    },
+    /// The service's vault sealed a secret of a connection.
+    VaultCredentialSealed = "vault.credential_sealed" {
+        /// Of which connection.
+        connection_id: ConnectionId,
+        /// Which of its secrets.
+        secret_kind: SecretKind,
+        /// The version.
+        credential_version: u64,
+        /// The payload's commitment.
+        commitment: Digest,
+        /// Generation of the tenant key.
+        tenant_key_generation: u64,
+    },
+    /// The vault was set up at its first start: the canary stands.
+    VaultSetUp = "vault.set_up" {
+        /// SHA-256 of the sealed canary.
+        canary: Digest,
     },
     /// A workspace was made.
     WorkspaceCreated = "workspace.created" {

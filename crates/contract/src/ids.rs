@@ -77,6 +77,8 @@ ids! {
     DeviceId = "dev_";
     /// One family of session tokens of a device in a workspace.
     FamilyId = "fam_";
+    /// One downstream credential that a device holds until its end.
+    LoanId = "loan_";
     /// One wait for a device to be approved.
     PairingId = "pair_";
     /// A project inside a workspace.

@@ -85,6 +85,7 @@
 
 mod engine;
 mod error;
+mod key_store;
 mod repository;
 mod store;
 #[cfg(test)]
@@ -92,6 +93,7 @@ mod tests;
 
 pub use engine::{Committed, ReadTx, Tx, Upkeep};
 pub use error::{EngineFault, StoreError};
+pub use key_store::KeyStore;
 pub use repository::{
     Inserted, TokenMac, Viewer,
     audit::AuditRecord,
@@ -101,10 +103,18 @@ pub use repository::{
     deployment::{Deployment, User},
     device::{Device, NewDevice, Revocation},
     draft::{Draft, NewDraft},
+    invocation::{Begun, Invocation, InvocationKey, InvocationState, NewInvocation},
+    loan::{Loan, NewLoan},
+    oauth_txn::{OAuthTxn, OAuthTxnPurpose},
     pairing::{Guesser, NewPairing, Pairing, PairingState},
     project::{NewProject, Project},
     refresh::{Attempt, Intent, Lease, Refresh, Swap, VoidedIntent},
     session::{EndReason, NewFamily, Refreshed, Session, Standing},
+    tenant_key::{TenantKey, TenantKeyState},
+    vault::{
+        BootCanary, ClientAuthMethod, ClientIdentityKind, CloudCredentials, ConnectionOAuth, NewVaultCredential,
+        RevocationReach, Rewrap, VaultCredential,
+    },
     workspace::{Member, MemberChange, NewWorkspace, Workspace},
 };
 pub use store::{Store, StoreConfig};

@@ -20,6 +20,8 @@ use std::{
 
 static SQLITE_MIGRATIONS: Migrator = sqlx::migrate!("../../migrations/sqlite");
 static POSTGRES_MIGRATIONS: Migrator = sqlx::migrate!("../../migrations/postgres");
+static SQLITE_KEY_MIGRATIONS: Migrator = sqlx::migrate!("../../migrations/tmk/sqlite");
+static POSTGRES_KEY_MIGRATIONS: Migrator = sqlx::migrate!("../../migrations/tmk/postgres");
 
 /// Where the database is.
 #[derive(Clone, PartialEq, Eq)]
@@ -67,8 +69,8 @@ impl Store {
     /// Opens the database, makes it when it is not there, and brings it to this program's schema. Must be called inside a tokio runtime.
     pub async fn open(config: StoreConfig) -> Result<Self, StoreError> {
         let backend = match config {
-            StoreConfig::Sqlite { path } => open_sqlite(&path).await?,
-            StoreConfig::Postgres { url } => open_postgres(&url, Begin::SERIALIZABLE).await?,
+            StoreConfig::Sqlite { path } => open_sqlite(&path, &SQLITE_MIGRATIONS).await?,
+            StoreConfig::Postgres { url } => open_postgres(&url, Begin::SERIALIZABLE, &POSTGRES_MIGRATIONS).await?,
         };
         Ok(Self::new(backend))
     }
@@ -164,11 +166,20 @@ impl Store {
     /// A store at another isolation level: the must-fail control of the write-skew test.
     #[cfg(test)]
     pub(crate) async fn open_postgres_at(url: &str, begin: Begin) -> Result<Self, StoreError> {
-        Ok(Self::new(open_postgres(url, begin).await?))
+        Ok(Self::new(open_postgres(url, begin, &POSTGRES_MIGRATIONS).await?))
     }
 }
 
-async fn open_sqlite(path: &Path) -> Result<Backend, StoreError> {
+/// Opens the database of wrapped tenant keys. A main database is of another schema and is left alone.
+pub(crate) async fn open_tenant_keys(config: StoreConfig) -> Result<Store, StoreError> {
+    let backend = match config {
+        StoreConfig::Sqlite { path } => open_sqlite(&path, &SQLITE_KEY_MIGRATIONS).await?,
+        StoreConfig::Postgres { url } => open_postgres(&url, Begin::ALONE, &POSTGRES_KEY_MIGRATIONS).await?,
+    };
+    Ok(Store::new(backend))
+}
+
+async fn open_sqlite(path: &Path, migrations: &'static Migrator) -> Result<Backend, StoreError> {
     make_private_file(path)?;
     let options = SqliteConnectOptions::new()
         .filename(path)
@@ -181,7 +192,7 @@ async fn open_sqlite(path: &Path) -> Result<Backend, StoreError> {
         .statement_cache_capacity(limits::STORE_STATEMENTS_MAX)
         .disable_statement_logging();
     let mut connection = options.connect().await?;
-    migrate(&SQLITE_MIGRATIONS, &mut connection).await?;
+    migrate(migrations, &mut connection).await?;
     let readers = SqlitePoolOptions::new()
         .max_connections(limits::STORE_READERS_MAX)
         .acquire_timeout(Duration::from_secs(limits::STORE_BUSY_S_MAX))
@@ -189,7 +200,7 @@ async fn open_sqlite(path: &Path) -> Result<Backend, StoreError> {
     Ok(Backend::Sqlite { writer: Writer::start(connection), readers })
 }
 
-async fn open_postgres(url: &str, begin: Begin) -> Result<Backend, StoreError> {
+async fn open_postgres(url: &str, begin: Begin, migrations: &'static Migrator) -> Result<Backend, StoreError> {
     let body_ms_max = (limits::STORE_BODY_S_MAX * 1000).to_string();
     let options = url
         .parse::<PgConnectOptions>()?
@@ -205,7 +216,7 @@ async fn open_postgres(url: &str, begin: Begin) -> Result<Backend, StoreError> {
         .acquire_timeout(Duration::from_secs(limits::STORE_ACQUIRE_S_MAX))
         .connect_with(options)
         .await?;
-    migrate(&POSTGRES_MIGRATIONS, &mut *pool.acquire().await?).await?;
+    migrate(migrations, &mut *pool.acquire().await?).await?;
     Ok(Backend::Postgres { pool, begin })
 }
 

@@ -41,6 +41,10 @@ impl Row {
         bytes.try_into().map_err(|_| self.inconsistent(column))
     }
 
+    pub(crate) fn bytes(&self, column: &'static str) -> Result<Vec<u8>, StoreError> {
+        self.cell(column)
+    }
+
     pub(crate) fn digest(&self, column: &'static str) -> Result<Digest, StoreError> {
         self.parsed(column, |text| Digest::parse(text).ok())
     }

@@ -28,6 +28,12 @@ impl Begin {
         again: "BEGIN ISOLATION LEVEL SERIALIZABLE; LOCK TABLE deployment IN SHARE UPDATE EXCLUSIVE MODE; SAVEPOINT body",
     };
 
+    /// Writes to a database without the table that losers queue at.
+    pub(crate) const ALONE: Self = Self {
+        first: "BEGIN ISOLATION LEVEL SERIALIZABLE; SAVEPOINT body",
+        again: "BEGIN ISOLATION LEVEL SERIALIZABLE; SAVEPOINT body",
+    };
+
     /// Reads. A deferrable snapshot waits until it cannot fail.
     const READ_ONLY: Self = Self {
         first: "BEGIN ISOLATION LEVEL SERIALIZABLE READ ONLY",

@@ -25,6 +25,10 @@ pub enum Upkeep {
     Session,
     /// Counted attempts.
     Retry,
+    /// Sign-ins in progress and what waits for a review.
+    SignIn,
+    /// Wrapped tenant keys, in the database of their own.
+    TenantKey,
     /// Who may try next.
     Lease,
 }
@@ -188,4 +192,4 @@ macro_rules! id_values {
         }
     )+};
 }
-id_values!(ConnectionId DeploymentId DeviceId FamilyId PairingId ProjectId UserId WorkspaceId);
+id_values!(ConnectionId DeploymentId DeviceId FamilyId LoanId PairingId ProjectId UserId WorkspaceId);

@@ -20,7 +20,9 @@ macro_rules! columns {
     () => {
         "SELECT c.id, c.user_id, c.name, c.scope, c.project_id, c.profile, c.endpoint, c.manifest, c.manifest_digest, c.reviewed_digest, c.status,
          c.allowed_effects, c.seal_format, c.version, c.raw_digest, c.reviewed_raw_digest, c.review, c.review_digest, c.review_seq, c.reviewed_by,
-         c.created_by, c.created_at_ms, c.updated_at_ms, COALESCE(k.version, 0) AS credential_version
+         c.created_by, c.created_at_ms, c.updated_at_ms, COALESCE(k.version,
+         (SELECT v.version FROM vault_credential v WHERE v.workspace_id = c.workspace_id AND v.connection_id = c.id AND v.secret_kind = 'oauth'),
+         (SELECT MAX(v.version) FROM vault_credential v WHERE v.workspace_id = c.workspace_id AND v.connection_id = c.id), 0) AS credential_version
          FROM connection c LEFT JOIN connection_credential k ON k.workspace_id = c.workspace_id AND k.connection_id = c.id "
     };
 }
@@ -113,7 +115,7 @@ pub struct Connection {
     pub created_at_ms: i64,
     /// Unix milliseconds.
     pub updated_at_ms: i64,
-    /// Version of the stored credential; 0 when there is none.
+    /// Version of the stored credential, of its grant where the service keeps it; 0 when there is none.
     pub credential_version: u64,
 }
 
@@ -387,6 +389,8 @@ impl Tx {
         }
         self.execute_one(&REVOKE_CONNECTION, bind![&viewer.workspace_id, id, standing.version, now_ms]).await?;
         self.delete_credential(viewer, id).await?;
+        self.shred_vault(&viewer.workspace_id, id).await?;
+        self.end_loans(&viewer.workspace_id, id, now_ms).await?;
         self.delete_refresh(viewer, id).await?;
         Ok(Revocation::Now { families: 0 })
     }

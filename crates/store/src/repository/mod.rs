@@ -7,12 +7,17 @@ pub(crate) mod credential;
 pub(crate) mod deployment;
 pub(crate) mod device;
 pub(crate) mod draft;
+pub(crate) mod invocation;
+pub(crate) mod loan;
 pub(crate) mod nonce;
+pub(crate) mod oauth_txn;
 pub(crate) mod pairing;
 pub(crate) mod project;
 pub(crate) mod refresh;
 pub(crate) mod role;
 pub(crate) mod session;
+pub(crate) mod tenant_key;
+pub(crate) mod vault;
 pub(crate) mod workspace;
 
 use contract::ids::{UserId, WorkspaceId};
@@ -69,7 +74,13 @@ impl<T> Inserted<T> {
     }
 }
 
-/// Every statement there is, for the test that prepares each on both engines.
+/// The statements of the key store, which has a database of its own.
+#[cfg(test)]
+pub(crate) fn key_store_statements() -> impl Iterator<Item = &'static crate::engine::Statement> {
+    tenant_key::STATEMENTS.iter().copied()
+}
+
+/// Every statement of the main database, for the test that prepares each on both engines.
 #[cfg(test)]
 pub(crate) fn all_statements() -> impl Iterator<Item = &'static crate::engine::Statement> {
     [
@@ -80,11 +91,15 @@ pub(crate) fn all_statements() -> impl Iterator<Item = &'static crate::engine::S
         deployment::STATEMENTS,
         device::STATEMENTS,
         draft::STATEMENTS,
+        invocation::STATEMENTS,
+        loan::STATEMENTS,
         nonce::STATEMENTS,
+        oauth_txn::STATEMENTS,
         pairing::STATEMENTS,
         project::STATEMENTS,
         refresh::STATEMENTS,
         session::STATEMENTS,
+        vault::STATEMENTS,
         workspace::STATEMENTS,
     ]
     .into_iter()

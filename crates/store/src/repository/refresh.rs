@@ -257,12 +257,23 @@ impl Tx {
         credential: NewCredential<'_>,
         now_ms: i64,
     ) -> Result<Swap<StoredVersion>, StoreError> {
-        let standing = self.find_refresh(viewer, connection).await?;
-        if !attempt.is_standing_in(&standing) {
+        if !self.settle_intent(viewer, connection, attempt).await? {
             return Ok(Swap::Lost);
         }
-        self.execute_one(&SETTLE_INTENT, attempt.values(viewer, connection)).await?;
         self.reseal(viewer, connection, credential, now_ms).await.map(Swap::Done)
+    }
+
+    /// Ends the intent of an attempt that stands, for whoever stores what came back. `false`: it does not stand.
+    pub(super) async fn settle_intent(
+        &mut self,
+        viewer: &Viewer,
+        connection: &Connection,
+        attempt: Attempt<'_>,
+    ) -> Result<bool, StoreError> {
+        if !attempt.is_standing_in(&self.find_refresh(viewer, connection).await?) {
+            return Ok(false);
+        }
+        self.execute_one(&SETTLE_INTENT, attempt.values(viewer, connection)).await.map(|()| true)
     }
 
     /// Stores the credential of a new consent under the next epoch. It asks for nothing but the epoch; every standing intent is void (ii).
@@ -274,12 +285,24 @@ impl Tx {
         credential: NewCredential<'_>,
         now_ms: i64,
     ) -> Result<Swap<StoredVersion>, StoreError> {
-        if self.find_refresh(viewer, connection).await?.grant_epoch != grant_epoch {
+        if !self.begin_grant_epoch(viewer, connection, grant_epoch).await? {
             return Ok(Swap::Lost);
         }
-        self.execute(&OPEN_REFRESH, bind![&viewer.workspace_id, &connection.id]).await?;
-        self.execute_one(&RECONSENT, bind![&viewer.workspace_id, &connection.id, grant_epoch]).await?;
         self.reseal(viewer, connection, credential, now_ms).await.map(Swap::Done)
+    }
+
+    /// Moves to the epoch after `grant_epoch`, for whoever stores the new consent. `false`: another one stands.
+    pub(super) async fn begin_grant_epoch(
+        &mut self,
+        viewer: &Viewer,
+        connection: &Connection,
+        grant_epoch: u64,
+    ) -> Result<bool, StoreError> {
+        if self.find_refresh(viewer, connection).await?.grant_epoch != grant_epoch {
+            return Ok(false);
+        }
+        self.execute(&OPEN_REFRESH, bind![&viewer.workspace_id, &connection.id]).await?;
+        self.execute_one(&RECONSENT, bind![&viewer.workspace_id, &connection.id, grant_epoch]).await.map(|()| true)
     }
 
     /// Ends what an owner holds that is gone for good: its intents leave their rows uncertain (ix), its leases end.

@@ -13,6 +13,7 @@ mod session;
 mod shape;
 mod skew;
 mod statements;
+mod vault;
 mod workspace;
 mod world;
 

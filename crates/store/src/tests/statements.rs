@@ -70,7 +70,14 @@ fn tenants_stand_in_every_statement() {
     for statement in all_statements() {
         let text = statement.sqlite;
         let tenant = match statement.table {
-            "connection" | "connection_credential" | "project" | "project_member" => "workspace_id",
+            "connection"
+            | "connection_credential"
+            | "connection_oauth"
+            | "vault_credential"
+            | "loan"
+            | "invocation"
+            | "project"
+            | "project_member" => "workspace_id",
             "device" if !matches!(statement.name, "SEE_DEVICE" | "FLAG_DEVICE" | "INSERT_DEVICE") => "user_id",
             _ => continue,
         };
