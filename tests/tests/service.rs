@@ -6,6 +6,8 @@ mod drafts;
 mod isolation;
 #[path = "service/refresh.rs"]
 mod refresh;
+#[path = "service/refresh_machine.rs"]
+mod refresh_machine;
 #[path = "service/review_parts.rs"]
 mod review_parts;
 #[path = "service/signed.rs"]

@@ -17,7 +17,8 @@ on_both_engines! {
         for route in device_routes() {
             let answer = scene.send(&scene.well_signed(route, NOTHING)).await;
             if answer.status != 200 {
-                check_refusal(route.path, &answer, &[Code::FieldInvalid, Code::NotFound]);
+                // The scene's connection has no credential yet, so nothing of it can be refreshed.
+                check_refusal(route.path, &answer, &[Code::FieldInvalid, Code::NotFound, Code::IllegalTransition]);
             }
         }
     }

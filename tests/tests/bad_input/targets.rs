@@ -14,12 +14,20 @@ on_both_engines! {
         let stranger = scene.world.pair_device(&scene.world.sign_in_as(&person).await, "Elsewhere").await;
         let before = scene.written().await;
         let add = br#"{"role":"member","user_id":"usr_1"}"#;
-        let bodies: [(&str, &[u8]); 5] = [
+        let attempt = br#"{"fence":1,"grant_epoch":1,"version":1}"#;
+        let bodies: [(&str, &[u8]); 12] = [
             ("members", add),
             ("review", br#"{"allowed_effects":[],"digest":"47DEQpj8HBSa-_TImW-5JCeuQeRkm5NMpJWZG3hSuFU"}"#),
             ("credential", br#"{"sealed_credential":{}}"#),
             ("drift", br#"{"raw_digest":"47DEQpj8HBSa-_TImW-5JCeuQeRkm5NMpJWZG3hSuFU","review_digest":"47DEQpj8HBSa-_TImW-5JCeuQeRkm5NMpJWZG3hSuFU"}"#),
             ("revoke", b"{}"),
+            ("lease", b"{}"),
+            ("intent", attempt),
+            ("uncertain", attempt),
+            ("dead", attempt),
+            ("withdraw", br#"{"fence":1,"version":1}"#),
+            ("upload", br#"{"fence":1,"grant_epoch":1,"sealed_credential":{},"version":1}"#),
+            ("reconsent", br#"{"grant_epoch":1,"sealed_credential":{}}"#),
         ];
         for route in device_routes().filter(|route| route.path.contains("{id}")) {
             let call = route.path.rsplit('/').next().unwrap_or_default();
