@@ -8,6 +8,7 @@ mod engine;
 mod group;
 mod identity;
 mod pairing;
+mod refresh;
 mod rows;
 mod session;
 mod shape;
