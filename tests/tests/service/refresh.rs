@@ -144,6 +144,14 @@ on_both_engines! {
         let foreign = grant.seal_after(&two, 1, &grant.sealed, "x");
         assert_eq!(grant.change(&two, "upload", &upload(&attempt, &foreign)).await.outcome, RefreshOutcome::Lost);
         let next = grant.seal_after(&one, 1, &grant.sealed, "second");
+        for (call, other) in [("uncertain", 2), ("dead", 2), ("upload", 2)] {
+            let attempt = RefreshAttempt { grant_epoch: other, ..attempt.clone() };
+            let answer = match call {
+                "upload" => grant.change(&one, call, &upload(&attempt, &next)).await,
+                _ => grant.change(&one, call, &attempt).await,
+            };
+            assert_eq!(answer.outcome, RefreshOutcome::Lost, "{call} in another epoch");
+        }
         assert_eq!(grant.change(&one, "upload", &upload(&attempt, &next)).await.outcome, RefreshOutcome::Done, "without a lease");
     }
 

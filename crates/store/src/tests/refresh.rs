@@ -63,7 +63,7 @@ async fn place(store: &Store, n: u8, attempt: Attempt<'_>, replaces: Option<&Int
             let connection = tx.find_connection(own, &connection(n)).await?.expect("is there");
             match tx.place_refresh_intent(own, &connection, attempt, replaces).await? {
                 Swap::Done(()) => tx.commit_with(entry(n), Swap::Done(())).await,
-                swap => tx.commit_unchanged(swap),
+                swap @ (Swap::Stood(()) | Swap::Lost) => tx.commit_unchanged(swap),
             }
         })
         .await;
