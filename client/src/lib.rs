@@ -9,6 +9,7 @@ pub mod door;
 pub mod endpoint;
 pub mod error;
 pub mod ledger;
+pub mod loopback;
 pub mod mirror;
 pub mod opening;
 pub mod output;
@@ -17,6 +18,7 @@ pub mod prompt;
 pub mod reach;
 pub mod review;
 pub mod sealing;
+pub mod sign_in;
 pub mod state;
 
 use cli::Invocation;

@@ -37,7 +37,9 @@ pub fn parse_networks(said: &[String]) -> Result<Vec<AllowHost>, CliError> {
     if said.len() > limits::ALLOW_HOSTS_MAX {
         return Err(CliError::usage(format!("more than {} private networks", limits::ALLOW_HOSTS_MAX)));
     }
-    said.iter().map(|network| network.parse().map_err(|error| CliError::usage(format!("`{network}` is {error}")))).collect()
+    said.iter()
+        .map(|network| network.parse().map_err(|error| CliError::usage(format!("`{network}` is {error}"))))
+        .collect()
 }
 
 /// The guarded way to a server.
@@ -57,8 +59,11 @@ pub fn auth(credential: &Credential) -> Result<Auth, CliError> {
                 Some(_) | None => Ok(Auth::Header { name: line.name().to_owned(), value: copy(line.value()) }),
             }
         }
-        _ => Err(CliError::new(Code::Unsupported, "this credential has several headers, which only the public client sends")
-            .hint("share the server again with one header")),
+        _ => Err(CliError::new(
+            Code::Unsupported,
+            "this credential has several headers, which only the public client sends",
+        )
+        .hint("share the server again with one header")),
     })
 }
 
@@ -69,7 +74,7 @@ pub fn explain(error: UpstreamError, server: &Server) -> CliError {
     match error {
         UpstreamError::Egress(error) => explain_egress(error, server),
         UpstreamError::Unauthorized { .. } => CliError::new(Code::CredentialRefused, message).hint(format!(
-            "give it a valid credential: `collie online connection-review {} --bearer-stdin` (or `--header NAME`)",
+            "give it a valid credential: `collie online connection-review {} --bearer-stdin` (or `--header NAME`, or `--sign-in`)",
             server.id
         )),
         UpstreamError::Forbidden { .. } => CliError::new(Code::CredentialRefused, message)
@@ -99,14 +104,20 @@ fn explain_egress(error: EgressError, server: &Server) -> CliError {
     let redirected = matches!(error, EgressError::Redirected { .. });
     let explained = CliError::from(error);
     if denied {
-        return explained.hint("if this network is yours, allow it with `--allow-host CIDR`; loopback needs the development setting");
+        return explained.hint(
+            "if this network is yours, allow it with `--allow-host CIDR`; loopback needs the development setting",
+        );
     }
     if redirected {
-        return CliError::new(Code::EgressDenied, explained.message)
-            .hint("redirects are not followed: share the server under the address it redirects to, if you trust that one");
+        return CliError::new(Code::EgressDenied, explained.message).hint(
+            "redirects are not followed: share the server under the address it redirects to, if you trust that one",
+        );
     }
     if explained.code == Code::Unreachable {
-        return explained.hint(format!("look whether {} is up and the network is there, then run the command again", server.endpoint));
+        return explained.hint(format!(
+            "look whether {} is up and the network is there, then run the command again",
+            server.endpoint
+        ));
     }
     if explained.code == Code::Unavailable {
         return CliError::new(Code::UpstreamProtocol, explained.message)

@@ -1,6 +1,6 @@
 //! Reviews a connection again: shows what changed with its risk, lets a person decide, seals under the new review in one call. Never lowers an effect by itself, and allows no call while it runs.
 
-use super::share_mcp::{SecretArgs, exceptions, next_version, read_manifest, row_json};
+use super::share_mcp::{SecretArgs, credential_of, exceptions, fetch_manifest, next_version, read_manifest, row_json};
 use crate::api::Api;
 use crate::app::{App, Service};
 use crate::cli::ConnectionArg;
@@ -16,6 +16,7 @@ use crate::review::diff::{self, Change, Edition};
 use crate::review::submit::{NewReview, submit};
 use crate::review::table::Heading;
 use crate::review::{Before, Draft};
+use crate::sign_in::{self, HandOff, Person, Purpose, SignInArgs};
 use contract::connection::{ConnectionRow, SealFormat, Status};
 use contract::manifest::RawManifest;
 use contract::review::ReviewRecord;
@@ -23,7 +24,7 @@ use contract::{Code, Digest, Json};
 use egress::AllowHost;
 use seal::Credential;
 use seal::device_direct::VersionLink;
-use upstream::Fetched;
+use upstream::{Auth, Fetched, UpstreamError};
 
 /// Arguments of `connection-review`.
 #[derive(Debug, Clone, clap::Args)]
@@ -40,6 +41,12 @@ pub struct Args {
     /// Another credential in place of the sealed one.
     #[command(flatten)]
     pub secret: SecretArgs,
+    /// Sign in again at the provider, in place of the sealed credential.
+    #[arg(long, conflicts_with_all = ["bearer_stdin", "header", "diff"])]
+    pub sign_in: bool,
+    /// How.
+    #[command(flatten)]
+    pub how: SignInArgs,
     /// Decisions in advance.
     #[command(flatten)]
     pub decisions: Decisions,
@@ -53,11 +60,16 @@ pub struct Args {
 
 /// Runs `connection-review`.
 pub async fn run(app: &App, args: &Args) -> Result<Outcome, CliError> {
-    review(app, args, || args.secret.read()).await
+    review(app, args, || args.secret.read(), &Person).await
 }
 
 /// The same with another credential from somewhere else than standard input, where one is announced.
-pub async fn review(app: &App, args: &Args, read: impl FnOnce() -> Result<Credential, CliError>) -> Result<Outcome, CliError> {
+pub async fn review(
+    app: &App,
+    args: &Args,
+    read: impl FnOnce() -> Result<Credential, CliError>,
+    hand: &dyn HandOff,
+) -> Result<Outcome, CliError> {
     let service = app.service()?;
     let api = service.api()?;
     let mut db = service.db().await?;
@@ -67,9 +79,25 @@ pub async fn review(app: &App, args: &Args, read: impl FnOnce() -> Result<Creden
     if held.row.status == Status::Revoked {
         return held.check_usable().map(|()| Outcome::new(Json::object()));
     }
-    let stood = Stood::find(&service, &api, &mut db, &held, args.secret.is_some().then_some(read)).await?;
     let said = reach::parse_networks(&args.allow_host)?;
     let networks = [db.list_networks(&id).await?, said.clone()].concat();
+    let mut words = if args.secret.is_some() { args.secret.words() } else { KEPT.to_owned() };
+    let mut remarks = Vec::new();
+    let read: Option<Box<dyn FnOnce() -> Result<Credential, CliError> + '_>> = if args.sign_in {
+        ready_keys(&service, &api, held.row.seal_format).await?;
+        let again = Again { app, service: &service, held: &held, args, networks: &networks, hand };
+        let credential;
+        (credential, words, remarks) = credential_of(again.sign_in(&mut db).await?)?;
+        remarks.push(
+            "the consent of before is not ended by this; end it at the provider if it is not wanted any more"
+                .to_owned(),
+        );
+        Some(Box::new(move || Ok(credential)))
+    } else {
+        args.secret.is_some().then(|| Box::new(read) as Box<_>)
+    };
+    let replaced = read.is_some();
+    let stood = Stood::find(&service, &api, &mut db, &held, read).await?;
     let fetched = fetch(app, &held, networks.clone(), &stood.credential).await?;
     check_digest(args, &fetched)?;
     let changes = stood.changes(&fetched);
@@ -81,17 +109,76 @@ pub async fn review(app: &App, args: &Args, read: impl FnOnce() -> Result<Creden
     for line in shown_changes(changes.as_deref()) {
         app.output.say(&line);
     }
-    let heading = heading(app, args, &held.row, &networks);
+    let mut heading = heading(app, words, &held.row, &networks);
+    heading.exceptions.extend(remarks);
     let instead = "pass `--yes`, with `--effect TOOL=EFFECT` for every new or changed tool that does less than commit";
     ask::settle(app.output, &heading, &mut draft, &args.decisions, Consent::of_flag(args.yes), instead)?;
     let same = stood.review.as_ref().is_some_and(|review| draft.decides_as(review));
     db.allow_networks(&id, &said).await?;
-    if same && held.row.status == Status::Active && !args.secret.is_some() {
+    if same && held.row.status == Status::Active && !replaced {
         return unchanged(&held.row);
     }
     let new = NewReview { row: &held.row, draft: &draft, credential: stood.credential.get(), link: stood.link.clone() };
     let row = submit(&service, &api, &mut db, new).await?;
+    if let Some(facts) = stood.credential.get().grant_facts() {
+        sign_in::kept::forget(&mut db, &Purpose::of_connection(&id, &row.endpoint), &facts.issuer).await?;
+    }
     reviewed(&held.row, &row, &draft, changes.as_deref())
+}
+
+const KEPT: &str = "the sealed one, sealed again under this review";
+
+/// A sign-in for a connection that is there.
+struct Again<'a> {
+    app: &'a App,
+    service: &'a Service<'a>,
+    held: &'a Held,
+    args: &'a Args,
+    networks: &'a [AllowHost],
+    hand: &'a dyn HandOff,
+}
+
+impl Again<'_> {
+    async fn sign_in(&self, db: &mut Db) -> Result<sign_in::SignedIn, CliError> {
+        let row = &self.held.row;
+        if row.seal_format == SealFormat::V1 {
+            return Err(CliError::new(
+                Code::Unsupported,
+                format!("`{}` is sealed for the public client, which cannot keep a sign-in fresh", row.name),
+            )
+            .hint("share the server again without `--for-public-client`"));
+        }
+        let server = Server::of(row);
+        let destination = reach::destination(self.app, self.networks.to_vec(), &server)?;
+        let nobody = || {
+            CliError::new(Code::IllegalTransition, format!("{} does not ask anybody to sign in", row.endpoint))
+                .hint("leave `--sign-in` out, or give a credential by `--bearer-stdin` or `--header NAME`")
+        };
+        let challenge = match fetch_manifest(&destination, Auth::None).await {
+            Err(UpstreamError::Unauthorized { challenge }) => challenge,
+            Ok(_) => return Err(nobody()),
+            Err(error) => return Err(reach::explain(error, &server)),
+        };
+        let egress = self.app.egress(self.networks.to_vec());
+        let Some((challenge, resource)) = sign_in::find(&egress, &row.endpoint, challenge.as_deref()).await? else {
+            return Err(nobody());
+        };
+        let known = match endpoint::open_for_review(self.service, self.held).await {
+            Ok(opened) => opened.credential.credential().grant().map(sign_in::client_record).transpose()?,
+            // A new consent needs nothing of the old one, but for who we are.
+            Err(_) => None,
+        };
+        let purpose = Purpose::of_connection(&row.id, &row.endpoint);
+        let context = sign_in::Context {
+            app: self.app,
+            service: self.service,
+            purpose: &purpose,
+            egress: &egress,
+            args: &self.args.how,
+            hand: self.hand,
+        };
+        sign_in::sign_in(&context, db, &challenge, &resource, known).await
+    }
 }
 
 /// What stood before: the review, its manifest, and the credential to seal again.
@@ -125,7 +212,8 @@ impl Stood {
         held: &Held,
         read: Option<impl FnOnce() -> Result<Credential, CliError>>,
     ) -> Result<Self, CliError> {
-        let opened = if held.row.credential_version > 0 { Some(endpoint::open_for_review(service, held).await) } else { None };
+        let opened =
+            if held.row.credential_version > 0 { Some(endpoint::open_for_review(service, held).await) } else { None };
         let typed = match (&opened, read) {
             (_, Some(read)) => {
                 ready_keys(service, api, held.row.seal_format).await?;
@@ -189,7 +277,12 @@ async fn ready_keys(service: &Service<'_>, api: &Api, format: SealFormat) -> Res
     }
 }
 
-async fn fetch(app: &App, held: &Held, networks: Vec<AllowHost>, credential: &AnyCredential) -> Result<Fetched, CliError> {
+async fn fetch(
+    app: &App,
+    held: &Held,
+    networks: Vec<AllowHost>,
+    credential: &AnyCredential,
+) -> Result<Fetched, CliError> {
     let server = Server::of(&held.row);
     let destination = reach::destination(app, networks, &server)?;
     read_manifest(&destination, reach::auth(credential.get())?, &server).await
@@ -205,12 +298,12 @@ fn check_digest(args: &Args, fetched: &Fetched) -> Result<(), CliError> {
         .hint("look at it without `--digest`, and decide again"))
 }
 
-fn heading(app: &App, args: &Args, row: &ConnectionRow, networks: &[AllowHost]) -> Heading {
+fn heading(app: &App, credential: String, row: &ConnectionRow, networks: &[AllowHost]) -> Heading {
     Heading {
         name: row.name.clone(),
         endpoint: row.endpoint.clone(),
         addresses: Vec::new(),
-        credential: if args.secret.is_some() { args.secret.words() } else { "the sealed one, sealed again under this review".to_owned() },
+        credential,
         exceptions: exceptions(app, networks, row.seal_format),
     }
 }
@@ -246,7 +339,12 @@ fn unchanged(row: &ConnectionRow) -> Result<Outcome, CliError> {
         .line(format!("`{}` is reviewed exactly like this; nothing changed.", row.name)))
 }
 
-fn reviewed(old: &ConnectionRow, row: &ConnectionRow, draft: &Draft, changes: Option<&[Change]>) -> Result<Outcome, CliError> {
+fn reviewed(
+    old: &ConnectionRow,
+    row: &ConnectionRow,
+    draft: &Draft,
+    changes: Option<&[Change]>,
+) -> Result<Outcome, CliError> {
     let data = Json::from_members([
         ("connection", row_json(row)?),
         ("review", draft.to_json()),

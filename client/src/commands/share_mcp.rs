@@ -11,14 +11,17 @@ use crate::review::ask::{self, Consent};
 use crate::review::decisions::Decisions;
 use crate::review::submit::{NewReview, submit};
 use crate::review::{Before, Draft, table::Heading};
-use contract::connection::{ConnectionAnswer, ConnectionList, ConnectionRow, CreateConnection, Profile, Scope, SealFormat, Status};
+use crate::sign_in::{self, HandOff, Person, Purpose, SignInArgs, SignedIn};
+use contract::connection::{
+    ConnectionAnswer, ConnectionList, ConnectionRow, CreateConnection, Profile, Scope, SealFormat, Status,
+};
 use contract::credential::CredentialAnswer;
 use contract::ids::ProjectId;
 use contract::{Code, Json, limits};
 use egress::{AllowHost, Destination};
 use seal::Credential;
 use seal::device_direct::VersionLink;
-use upstream::{Auth, Fetched, Upstream};
+use upstream::{Auth, Fetched, Upstream, UpstreamError};
 
 /// Arguments of `share-mcp`.
 #[derive(Debug, Clone, clap::Args)]
@@ -32,6 +35,9 @@ pub struct Args {
     /// The credential.
     #[command(flatten)]
     pub secret: SecretArgs,
+    /// How to sign in, where the server asks for that.
+    #[command(flatten)]
+    pub sign_in: SignInArgs,
     /// Where the credential is opened: device_direct.
     #[arg(long, value_name = "PROFILE", default_value = "device_direct")]
     pub transport: String,
@@ -101,11 +107,16 @@ impl SecretArgs {
 
 /// Runs `share-mcp`.
 pub async fn run(app: &App, args: &Args) -> Result<Outcome, CliError> {
-    share(app, args, || args.secret.read()).await
+    share(app, args, || args.secret.read(), &Person).await
 }
 
 /// The same with the credential from somewhere else than standard input. It is asked for last, after everything that can refuse.
-pub async fn share(app: &App, args: &Args, read: impl FnOnce() -> Result<Credential, CliError>) -> Result<Outcome, CliError> {
+pub async fn share(
+    app: &App,
+    args: &Args,
+    read: impl FnOnce() -> Result<Credential, CliError>,
+    hand: &dyn HandOff,
+) -> Result<Outcome, CliError> {
     let service = app.service()?;
     let api = service.api()?;
     let mut db = service.db().await?;
@@ -119,9 +130,12 @@ pub async fn share(app: &App, args: &Args, read: impl FnOnce() -> Result<Credent
     let credential = read()?;
     let server = Server { id: Server::NEW.to_owned(), endpoint: wanted.endpoint.clone() };
     let destination = reach::destination(app, wanted.networks.clone(), &server)?;
-    let fetched = read_manifest(&destination, reach::auth(&credential)?, &server).await?;
+    let first =
+        First { app, service: &service, args, wanted: &wanted, destination: &destination, server: &server, hand };
+    let Opening { credential, fetched, words, remarks } = first.open(&mut db, credential).await?;
     let mut draft = Draft::propose(fetched.manifest, fetched.era, None::<Before<'_>>);
-    let heading = heading(app, args, &wanted, &destination).await;
+    let mut heading = heading(app, words, &wanted, &destination).await;
+    heading.exceptions.extend(remarks);
     let instead = "pass `--yes`, with `--effect TOOL=EFFECT` for every tool that does less than commit";
     ask::settle(app.output, &heading, &mut draft, &args.decisions, Consent::of_flag(args.yes), instead)?;
 
@@ -133,7 +147,99 @@ pub async fn share(app: &App, args: &Args, read: impl FnOnce() -> Result<Credent
     db.allow_networks(&row.id, &wanted.networks).await?;
     let new = NewReview { row: &row, draft: &draft, credential: &credential, link: next_version(&api, &row).await? };
     let row = submit(&service, &api, &mut db, new).await?;
+    if let Some(facts) = credential.grant_facts() {
+        sign_in::kept::forget(&mut db, &wanted.purpose(), &facts.issuer).await?;
+    }
     Ok(shared(&row, &draft))
+}
+
+/// The first look at a server.
+struct First<'a> {
+    app: &'a App,
+    service: &'a Service<'a>,
+    args: &'a Args,
+    wanted: &'a Wanted,
+    destination: &'a Destination,
+    server: &'a Server,
+    hand: &'a dyn HandOff,
+}
+
+/// What a first look gave: the manifest, and the credential it was read with.
+struct Opening {
+    credential: Credential,
+    fetched: Fetched,
+    words: String,
+    remarks: Vec<String>,
+}
+
+impl First<'_> {
+    /// Reads the manifest with what the person gave; signs in where they gave nothing and the server asks for that.
+    async fn open(&self, db: &mut Db, credential: Credential) -> Result<Opening, CliError> {
+        let words = self.args.secret.words();
+        let refusal = match fetch_manifest(self.destination, reach::auth(&credential)?).await {
+            Ok(fetched) => return Ok(Opening { credential, fetched, words, remarks: Vec::new() }),
+            Err(error) => error,
+        };
+        let UpstreamError::Unauthorized { challenge } = &refusal else { return Err(unread(refusal, self.server)) };
+        if self.args.secret.is_some() {
+            return Err(unread(refusal, self.server));
+        }
+        let challenge = challenge.clone();
+        let egress = self.app.egress(self.wanted.networks.clone());
+        let Some((challenge, resource)) = sign_in::find(&egress, &self.wanted.endpoint, challenge.as_deref()).await?
+        else {
+            return Err(unread(refusal, self.server));
+        };
+        if self.wanted.format == SealFormat::V1 {
+            return Err(CliError::new(
+                Code::Unsupported,
+                "the server asks for a sign-in, and the public client cannot keep one fresh",
+            )
+            .hint("leave `--for-public-client` out, or give a token that lasts by `--bearer-stdin`"));
+        }
+        let purpose = self.wanted.purpose();
+        let context = sign_in::Context {
+            app: self.app,
+            service: self.service,
+            purpose: &purpose,
+            egress: &egress,
+            args: &self.args.sign_in,
+            hand: self.hand,
+        };
+        let signed = sign_in::sign_in(&context, db, &challenge, &resource, None).await?;
+        read_signed(db, &purpose, signed, self.destination, self.server).await
+    }
+}
+
+/// Reads the manifest with a consent; one that the server does not take is forgotten.
+async fn read_signed(
+    db: &mut Db,
+    purpose: &Purpose,
+    signed: SignedIn,
+    destination: &Destination,
+    server: &Server,
+) -> Result<Opening, CliError> {
+    let (credential, words, remarks) = credential_of(signed)?;
+    match fetch_manifest(destination, reach::auth(&credential)?).await {
+        Ok(fetched) => Ok(Opening { credential, fetched, words, remarks }),
+        Err(error @ (UpstreamError::Unauthorized { .. } | UpstreamError::Forbidden { .. })) => {
+            if let Some(facts) = credential.grant_facts() {
+                sign_in::kept::forget_consent(db, purpose, &facts.issuer).await?;
+            }
+            let message = format!("the server does not take the token that its authorization server gave: {error}");
+            Err(CliError::new(Code::CredentialRefused, message).hint("nothing was shared; ask the server's operator"))
+        }
+        Err(error) => Err(unread(error, server)),
+    }
+}
+
+/// A consent as a credential, with what is said about it.
+pub(super) fn credential_of(signed: SignedIn) -> Result<(Credential, String, Vec<String>), CliError> {
+    let (words, remarks) = (signed.words(), signed.remarks);
+    let credential = Credential::oauth(signed.grant);
+    let credential =
+        credential.map_err(|_| CliError::new(Code::UpstreamProtocol, "the access token cannot stand in a header"))?;
+    Ok((credential, words, remarks))
 }
 
 /// What the command line asks for, checked.
@@ -157,7 +263,10 @@ impl Wanted {
         }
         let name = args.name.trim();
         if name.is_empty() || name.chars().count() > limits::NAME_CHARS_MAX || name.chars().any(char::is_control) {
-            return Err(CliError::usage(format!("a name has 1 to {} characters and no control characters", limits::NAME_CHARS_MAX)));
+            return Err(CliError::usage(format!(
+                "a name has 1 to {} characters and no control characters",
+                limits::NAME_CHARS_MAX
+            )));
         }
         let format = if args.for_public_client { SealFormat::V1 } else { SealFormat::V2 };
         Ok(Self {
@@ -169,20 +278,38 @@ impl Wanted {
         })
     }
 
+    /// What a sign-in for it is kept under.
+    fn purpose(&self) -> Purpose {
+        Purpose::new_connection(
+            &self.name,
+            &self.endpoint,
+            self.project.as_ref().map_or("", |project| project.as_str()),
+        )
+    }
+
     /// The connection of this name and address, if there is one that can be gone on with or that is already there.
     fn find<'a>(&self, rows: &'a [ConnectionRow]) -> Result<Option<&'a ConnectionRow>, CliError> {
         let found = rows.iter().find(|row| {
-            row.name == self.name && row.endpoint == self.endpoint && row.status != Status::Revoked && row.transport == Profile::DeviceDirect
+            row.name == self.name
+                && row.endpoint == self.endpoint
+                && row.status != Status::Revoked
+                && row.transport == Profile::DeviceDirect
         });
         let Some(row) = found else { return Ok(None) };
         let project = self.project.as_ref().map_or("", |project| project.as_str());
         if row.project_id != project || row.seal_format != self.format {
-            return Err(CliError::new(Code::IllegalTransition, format!("`{}` is there already, for another scope or format", row.name))
-                .hint(format!("end it by `collie online connection-revoke {} --yes`, or use another name", row.id)));
+            return Err(CliError::new(
+                Code::IllegalTransition,
+                format!("`{}` is there already, for another scope or format", row.name),
+            )
+            .hint(format!("end it by `collie online connection-revoke {} --yes`, or use another name", row.id)));
         }
         if row.status == Status::ReviewRequired && row.credential_version > 0 {
-            return Err(CliError::new(Code::ReviewRequired, format!("`{}` is there already and waits for a new review", row.name))
-                .hint(format!("collie online connection-review {}", row.id)));
+            return Err(CliError::new(
+                Code::ReviewRequired,
+                format!("`{}` is there already and waits for a new review", row.name),
+            )
+            .hint(format!("collie online connection-review {}", row.id)));
         }
         Ok(Some(row))
     }
@@ -208,7 +335,9 @@ fn project(args: &Args) -> Result<Option<ProjectId>, CliError> {
         (None, id) | (Some((_, Some(Scope::Project))), id @ Some(_)) => Ok(id),
         (Some((_, Some(Scope::Personal))), None) => Ok(None),
         (Some((_, Some(Scope::Project))), None) => Err(CliError::usage("a project connection needs `--project-id ID`")),
-        (Some((_, Some(Scope::Personal))), Some(_)) => Err(CliError::usage("a personal connection has no `--project-id`")),
+        (Some((_, Some(Scope::Personal))), Some(_)) => {
+            Err(CliError::usage("a personal connection has no `--project-id`"))
+        }
         (Some((word, None)), _) => Err(CliError::usage(format!("`{word}` is no scope")).hint("personal or project")),
     }
 }
@@ -223,23 +352,29 @@ async fn ready_keys(service: &Service<'_>, api: &Api, format: SealFormat) -> Res
 
 /// Reads a server's whole manifest.
 pub(super) async fn read_manifest(destination: &Destination, auth: Auth, server: &Server) -> Result<Fetched, CliError> {
-    let mut upstream = Upstream::new(destination.clone(), auth, None).map_err(|error| reach::explain(error, server))?;
-    let fetched = upstream.fetch_manifest().await.map_err(|error| {
-        let explained = reach::explain(error, server);
-        let is_new = explained.code == Code::CredentialRefused && server.id == Server::NEW;
-        if is_new { explained.hint("give a valid credential by `--bearer-stdin` or `--header NAME`") } else { explained }
-    })?;
+    fetch_manifest(destination, auth).await.map_err(|error| unread(error, server))
+}
+
+pub(super) async fn fetch_manifest(destination: &Destination, auth: Auth) -> Result<Fetched, UpstreamError> {
+    let mut upstream = Upstream::new(destination.clone(), auth, None)?;
+    let fetched = upstream.fetch_manifest().await?;
     upstream.close().await;
     Ok(fetched)
 }
 
-async fn heading(app: &App, args: &Args, wanted: &Wanted, destination: &Destination) -> Heading {
+fn unread(error: UpstreamError, server: &Server) -> CliError {
+    let explained = reach::explain(error, server);
+    let is_new = explained.code == Code::CredentialRefused && server.id == Server::NEW;
+    if is_new { explained.hint("give a valid credential by `--bearer-stdin` or `--header NAME`") } else { explained }
+}
+
+async fn heading(app: &App, credential: String, wanted: &Wanted, destination: &Destination) -> Heading {
     let addresses = destination.check().await.unwrap_or_default();
     Heading {
         name: wanted.name.clone(),
         endpoint: wanted.endpoint.clone(),
         addresses: addresses.iter().map(ToString::to_string).collect(),
-        credential: args.secret.words(),
+        credential,
         exceptions: exceptions(app, &wanted.networks, wanted.format),
     }
 }
@@ -248,9 +383,11 @@ async fn heading(app: &App, args: &Args, wanted: &Wanted, destination: &Destinat
 pub(super) fn exceptions(app: &App, networks: &[AllowHost], format: SealFormat) -> Vec<String> {
     let mut exceptions = Vec::new();
     if app.global.development_allow_loopback {
-        exceptions.push("development setting: connections may lead to this machine itself, also by plain http".to_owned());
+        exceptions
+            .push("development setting: connections may lead to this machine itself, also by plain http".to_owned());
     }
-    exceptions.extend(networks.iter().map(|network| format!("the private network {network} is allowed on this device")));
+    exceptions
+        .extend(networks.iter().map(|network| format!("the private network {network} is allowed on this device")));
     match format {
         SealFormat::V2 => {}
         SealFormat::V1 => exceptions.push("v1: sealed for the public client, which trusts the service".to_owned()),
@@ -308,13 +445,16 @@ async fn already(
     crate::mirror::require_one(api, db, &row.id, service.door().now_ms()).await?;
     let differing = args.decisions.effect.iter().find(|said| !stands(row, said));
     if let Some(said) = differing {
-        return Err(CliError::new(Code::IllegalTransition, format!("`{}` is shared already, and `{said}` is not what was decided", row.name))
-            .hint(format!("change the decision: collie online connection-review {} --effect {said}", row.id)));
+        return Err(CliError::new(
+            Code::IllegalTransition,
+            format!("`{}` is shared already, and `{said}` is not what was decided", row.name),
+        )
+        .hint(format!("change the decision: collie online connection-review {} --effect {said}", row.id)));
     }
     db.allow_networks(&row.id, &wanted.networks).await?;
     Ok(Outcome::new(Json::from_members([("connection", row_json(row)?), ("changed", false.into())]))
         .line(format!("`{}` is shared already as {}; nothing changed.", row.name, row.id))
-        .line(format!("To replace its credential: collie online connection-review {} --bearer-stdin (or --header NAME)", row.id)))
+        .line(format!("To replace its credential: collie online connection-review {} --bearer-stdin (or --header NAME, or --sign-in)", row.id)))
 }
 
 /// Whether a decision of the command line stands in the row.
@@ -331,7 +471,12 @@ fn shared(row: &ConnectionRow, draft: &Draft) -> Outcome {
         ("changed", true.into()),
     ]);
     Outcome::new(data)
-        .line(format!("Shared `{}` as {} with {} tools, reviewed and sealed for your devices.", row.name, row.id, draft.tools().len()))
+        .line(format!(
+            "Shared `{}` as {} with {} tools, reviewed and sealed for your devices.",
+            row.name,
+            row.id,
+            draft.tools().len()
+        ))
         .line(format!("Call a tool: collie online invoke {} TOOL --arguments '{{}}'", row.id))
         .line(format!("End it: collie online connection-revoke {} --yes", row.id))
 }

@@ -46,7 +46,12 @@ pub struct HighWater {
 
 impl Db {
     /// Stores a row as the service served it.
-    pub async fn store_connection(&mut self, workspace: &WorkspaceId, row: &ConnectionRow, now_ms: u64) -> Result<(), CliError> {
+    pub async fn store_connection(
+        &mut self,
+        workspace: &WorkspaceId,
+        row: &ConnectionRow,
+        now_ms: u64,
+    ) -> Result<(), CliError> {
         sqlx::query(
             "INSERT INTO connection (connection_id, workspace_id, status, row, stored_ms) VALUES ($1, $2, $3, $4, $5)
              ON CONFLICT (connection_id) DO UPDATE SET
@@ -75,19 +80,29 @@ impl Db {
 
     /// One row.
     pub async fn find_connection(&mut self, id: &ConnectionId) -> Result<Option<ConnectionRow>, CliError> {
-        let row =
-            sqlx::query("SELECT row FROM connection WHERE connection_id = $1").bind(id.as_str()).fetch_optional(&mut self.connection).await?;
+        let row = sqlx::query("SELECT row FROM connection WHERE connection_id = $1")
+            .bind(id.as_str())
+            .fetch_optional(&mut self.connection)
+            .await?;
         row.as_ref().map(read_row).transpose()
     }
 
     /// Forgets one connection, but for its high-water marks.
     pub async fn remove_connection(&mut self, id: &ConnectionId) -> Result<(), CliError> {
-        sqlx::query("DELETE FROM connection WHERE connection_id = $1").bind(id.as_str()).execute(&mut self.connection).await?;
+        sqlx::query("DELETE FROM connection WHERE connection_id = $1")
+            .bind(id.as_str())
+            .execute(&mut self.connection)
+            .await?;
         Ok(())
     }
 
     /// Stores a sealed credential.
-    pub async fn store_credential(&mut self, id: &ConnectionId, credential: &StoredCredential, now_ms: u64) -> Result<(), CliError> {
+    pub async fn store_credential(
+        &mut self,
+        id: &ConnectionId,
+        credential: &StoredCredential,
+        now_ms: u64,
+    ) -> Result<(), CliError> {
         sqlx::query(
             "INSERT INTO sealed_credential (connection_id, seal_format, version, sealed, updated_at, stored_ms) VALUES ($1, $2, $3, $4, $5, $6)
              ON CONFLICT (connection_id) DO UPDATE SET
@@ -107,12 +122,15 @@ impl Db {
 
     /// The sealed credential of a connection.
     pub async fn find_credential(&mut self, id: &ConnectionId) -> Result<Option<StoredCredential>, CliError> {
-        let row = sqlx::query("SELECT seal_format, version, sealed, updated_at FROM sealed_credential WHERE connection_id = $1")
-            .bind(id.as_str())
-            .fetch_optional(&mut self.connection)
-            .await?;
+        let row = sqlx::query(
+            "SELECT seal_format, version, sealed, updated_at FROM sealed_credential WHERE connection_id = $1",
+        )
+        .bind(id.as_str())
+        .fetch_optional(&mut self.connection)
+        .await?;
         let Some(row) = row else { return Ok(None) };
-        let format = SealFormat::parse(row.try_get::<&str, _>(0)?).ok_or_else(|| impossible("sealed_credential", "seal_format"))?;
+        let format = SealFormat::parse(row.try_get::<&str, _>(0)?)
+            .ok_or_else(|| impossible("sealed_credential", "seal_format"))?;
         Ok(Some(StoredCredential {
             format,
             version: unsigned(row.try_get(1)?, "sealed_credential", "version")?,
@@ -122,7 +140,10 @@ impl Db {
     }
 
     /// Every sealed credential of a workspace, with its row.
-    pub async fn list_credentials(&mut self, workspace: &WorkspaceId) -> Result<Vec<(ConnectionRow, StoredCredential)>, CliError> {
+    pub async fn list_credentials(
+        &mut self,
+        workspace: &WorkspaceId,
+    ) -> Result<Vec<(ConnectionRow, StoredCredential)>, CliError> {
         let mut sealed = Vec::new();
         for row in self.list_connections(workspace).await? {
             if let Some(credential) = self.find_credential(&row.id).await? {
@@ -133,7 +154,13 @@ impl Db {
     }
 
     /// Stores the raw manifest under the standing review.
-    pub async fn store_manifest(&mut self, id: &ConnectionId, raw_digest: &Digest, manifest: &Json, now_ms: u64) -> Result<(), CliError> {
+    pub async fn store_manifest(
+        &mut self,
+        id: &ConnectionId,
+        raw_digest: &Digest,
+        manifest: &Json,
+        now_ms: u64,
+    ) -> Result<(), CliError> {
         sqlx::query(
             "INSERT INTO reviewed_manifest (connection_id, raw_digest, manifest, stored_ms) VALUES ($1, $2, $3, $4)
              ON CONFLICT (connection_id) DO UPDATE SET
@@ -181,17 +208,20 @@ impl Db {
         let Some(row) = row else { return Ok(None) };
         Ok(Some(LiveCheck {
             era: Era::parse(row.try_get::<&str, _>(0)?).ok_or_else(|| impossible("live_check", "era"))?,
-            raw_digest: Digest::parse(row.try_get::<&str, _>(1)?).map_err(|_| impossible("live_check", "raw_digest"))?,
+            raw_digest: Digest::parse(row.try_get::<&str, _>(1)?)
+                .map_err(|_| impossible("live_check", "raw_digest"))?,
             checked_ms: unsigned(row.try_get(2)?, "live_check", "checked_ms")?,
         }))
     }
 
     /// The high-water marks of a connection; zero before the first.
     pub async fn find_high_water(&mut self, id: &ConnectionId) -> Result<HighWater, CliError> {
-        let row = sqlx::query("SELECT review_seq, credential_version, credential_commit FROM high_water WHERE connection_id = $1")
-            .bind(id.as_str())
-            .fetch_optional(&mut self.connection)
-            .await?;
+        let row = sqlx::query(
+            "SELECT review_seq, credential_version, credential_commit FROM high_water WHERE connection_id = $1",
+        )
+        .bind(id.as_str())
+        .fetch_optional(&mut self.connection)
+        .await?;
         let Some(row) = row else { return Ok(HighWater::default()) };
         Ok(HighWater {
             review_seq: unsigned(row.try_get(0)?, "high_water", "review_seq")?,
@@ -229,19 +259,30 @@ impl Db {
 
     /// A sealed secret of the device.
     pub async fn find_local_secret(&mut self, name: &str) -> Result<Option<Vec<u8>>, CliError> {
-        let row = sqlx::query("SELECT sealed FROM local_secret WHERE name = $1").bind(name).fetch_optional(&mut self.connection).await?;
+        let row = sqlx::query("SELECT sealed FROM local_secret WHERE name = $1")
+            .bind(name)
+            .fetch_optional(&mut self.connection)
+            .await?;
         Ok(row.map(|row| row.try_get(0)).transpose()?)
     }
 
     /// Stores a sealed secret of the device, unless one of this name is there; says whether it was stored.
     pub async fn insert_local_secret(&mut self, name: &str, sealed: &[u8], now_ms: u64) -> Result<bool, CliError> {
-        let done = sqlx::query("INSERT INTO local_secret (name, sealed, stored_ms) VALUES ($1, $2, $3) ON CONFLICT (name) DO NOTHING")
-            .bind(name)
-            .bind(sealed)
-            .bind(signed(now_ms))
-            .execute(&mut self.connection)
-            .await?;
+        let done = sqlx::query(
+            "INSERT INTO local_secret (name, sealed, stored_ms) VALUES ($1, $2, $3) ON CONFLICT (name) DO NOTHING",
+        )
+        .bind(name)
+        .bind(sealed)
+        .bind(signed(now_ms))
+        .execute(&mut self.connection)
+        .await?;
         Ok(done.rows_affected() == 1)
+    }
+
+    /// Forgets a sealed secret of the device.
+    pub async fn remove_local_secret(&mut self, name: &str) -> Result<(), CliError> {
+        sqlx::query("DELETE FROM local_secret WHERE name = $1").bind(name).execute(&mut self.connection).await?;
+        Ok(())
     }
 
     /// Stores a sealed secret of the device in place of the one that is there.
@@ -279,7 +320,8 @@ pub(super) fn unsigned(value: i64, table: &str, column: &str) -> Result<u64, Cli
 }
 
 pub(super) fn impossible(table: &str, column: &str) -> CliError {
-    CliError::internal(format!("the local database holds an impossible value in {table}.{column}")).hint("run `collie online doctor`")
+    CliError::internal(format!("the local database holds an impossible value in {table}.{column}"))
+        .hint("run `collie online doctor`")
 }
 
 #[cfg(test)]

@@ -13,7 +13,7 @@ use contract::connection::{ConnectionRow, SealFormat};
 use contract::credential::EnvelopeV1;
 use contract::ids::DeviceId;
 use contract::review::{Era, ReviewRecord};
-use contract::{Code, Digest, Effect};
+use contract::{Code, Digest, Effect, limits};
 use seal::device_direct::ChainHead;
 use seal::v1::{self, V1Connection};
 use seal::{Credential, OpenedCredential};
@@ -79,10 +79,12 @@ pub async fn open(service: &Service<'_>, db: &mut Db, held: &Held) -> Result<Ope
         SealFormat::V2 => {
             let (opened, marks) = open_v2(service, held, &held.row)?;
             let digest = *opened.credential.review_digest();
-            let review = TrustedReview::accept(opened.review, digest, held.marks.review_seq).map_err(|why| untrusted(&held.row, why))?;
+            let review = TrustedReview::accept(opened.review, digest, held.marks.review_seq)
+                .map_err(|why| untrusted(&held.row, why))?;
             if !db.raise_high_water(&held.row.id, &marks).await? {
                 return Err(untrusted(&held.row, UntrustedReview::RolledBack));
             }
+            check_living(&held.row, opened.credential.credential(), service.door().now_s())?;
             let auth = reach::auth(opened.credential.credential())?;
             Ok(Opened { trust: Trust::Review(review), auth, reviewed_by: Some(opened.reviewed_by) })
         }
@@ -99,6 +101,18 @@ pub async fn open(service: &Service<'_>, db: &mut Db, held: &Held) -> Result<Ope
             }
             Ok(Opened { trust: Trust::Rows(rows), auth: reach::auth(credential.credential())?, reviewed_by: None })
         }
+    }
+}
+
+/// An access token that is over is not sent: the provider is asked again, by the person.
+fn check_living(row: &ConnectionRow, credential: &Credential, now_s: u64) -> Result<(), CliError> {
+    match credential.grant() {
+        Some(grant) if !grant.lives(now_s, limits::ACCESS_MARGIN_S) => Err(CliError::new(
+            Code::CredentialRefused,
+            format!("the access token of `{}` is over; nothing was sent", row.name),
+        )
+        .hint(format!("sign in again: collie online connection-review {} --sign-in", row.id))),
+        Some(_) | None => Ok(()),
     }
 }
 
@@ -140,7 +154,11 @@ pub async fn open_for_review(service: &Service<'_>, held: &Held) -> Result<ForRe
             let stood = ConnectionRow { review, ..held.row.clone() };
             let (opened, _) = open_v2(service, held, &stood).map_err(|error| without_review(error, &held.row))?;
             let head = opened.credential.head().clone();
-            Ok(ForReview { review: Some(opened.review), credential: OpenedForReview::V2(opened.credential), head: Some(head) })
+            Ok(ForReview {
+                review: Some(opened.review),
+                credential: OpenedForReview::V2(opened.credential),
+                head: Some(head),
+            })
         }
         SealFormat::V1 => {
             let stood = ConnectionRow { reviewed_digest: held.row.manifest_digest.clone(), ..held.row.clone() };
@@ -161,7 +179,11 @@ fn without_review(error: CliError, row: &ConnectionRow) -> CliError {
     ))
 }
 
-fn open_v2(service: &Service<'_>, held: &Held, row: &ConnectionRow) -> Result<(opening::OpenedConnection, HighWater), CliError> {
+fn open_v2(
+    service: &Service<'_>,
+    held: &Held,
+    row: &ConnectionRow,
+) -> Result<(opening::OpenedConnection, HighWater), CliError> {
     let usk = service.sealing_key()?;
     let tenancy = Tenancy { deployment: &service.profile.deployment_id, workspace: &held.workspace };
     let opened = opening::open_connection(&usk, tenancy, row, &held.credential()?.sealed, &held.directory)?;
@@ -179,8 +201,11 @@ fn open_v2(service: &Service<'_>, held: &Held, row: &ConnectionRow) -> Result<(o
 
 async fn open_v1(service: &Service<'_>, held: &Held, row: &ConnectionRow) -> Result<v1::OpenedV1, CliError> {
     let key = service.find_v1_key().await?.ok_or_else(|| {
-        CliError::new(Code::KeyRequired, format!("`{}` is sealed in the public client's format, and its key is not on this device", row.name))
-            .hint("run `collie online key-export --yes` of the public client, then `collie online key-import` here")
+        CliError::new(
+            Code::KeyRequired,
+            format!("`{}` is sealed in the public client's format, and its key is not on this device", row.name),
+        )
+        .hint("run `collie online key-export --yes` of the public client, then `collie online key-import` here")
     })?;
     let connection = V1Connection::of(row, &held.workspace, &service.profile.user_id)
         .ok_or_else(|| refuse(row, "its row is not one that a credential can be bound to"))?;
@@ -195,8 +220,9 @@ fn seen_head(marks: &HighWater) -> Result<Option<ChainHead>, CliError> {
     if marks.credential_version == 0 {
         return Ok(None);
     }
-    let commitment = Digest::parse(&marks.credential_commit)
-        .map_err(|_| CliError::internal("the local database holds an impossible value in high_water.credential_commit"))?;
+    let commitment = Digest::parse(&marks.credential_commit).map_err(|_| {
+        CliError::internal("the local database holds an impossible value in high_water.credential_commit")
+    })?;
     Ok(Some(ChainHead { version: marks.credential_version, commitment, prev_commit: None }))
 }
 

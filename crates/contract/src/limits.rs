@@ -205,6 +205,8 @@ limits! {
     OAUTH_DEVICE_INTERVAL_S: u64 = 5;
     /// Longest time between two polls of a device code, seconds.
     OAUTH_DEVICE_INTERVAL_S_MAX: u64 = 60;
+    /// An access token that ends within this is not used any more, seconds (2.b.8).
+    ACCESS_MARGIN_S: u64 = 60;
     /// Life that an access token must have left to be used without a refresh, seconds (2.b.8).
     REFRESH_LEFT_S_MIN: u64 = 60;
     /// Times one refresh looks at a row that others keep changing (2.b.8).

@@ -239,6 +239,12 @@ impl OpenedCredential {
         &self.credential
     }
 
+    /// The credential alone, for what happens after its connection is over.
+    #[must_use]
+    pub fn into_credential(self) -> Credential {
+        self.credential
+    }
+
     /// The digest of the review it was sealed under, authenticated by the person's sealing key (2.h).
     #[must_use]
     pub const fn review_digest(&self) -> &Digest {

@@ -5,6 +5,7 @@ use client::cli::{self, Command, Invocation, Online};
 use client::commands::{self, connection_review, share_mcp};
 use client::error::CliError;
 use client::output::Outcome;
+use client::sign_in::Person;
 use collie_lab::{Credential as LabCredential, Lab, LabConfig, Switches};
 use collie_tests::harness::{Browser, Engine, World};
 use contract::Json;
@@ -61,7 +62,7 @@ pub(crate) struct Laptop {
 }
 
 impl Laptop {
-    fn online(&self, arguments: &[&str]) -> Online {
+    pub(crate) fn online(&self, arguments: &[&str]) -> Online {
         let root = self.root.path().to_str().expect("a plain path");
         let global = ["--state-dir", root, "--server", self.server.as_str(), "--json", "--development-allow-loopback"];
         let line = ["collie", "online"].iter().chain(&global).chain(arguments).map(OsString::from).collect::<Vec<_>>();
@@ -101,7 +102,7 @@ impl Laptop {
         let online = self.online(&line);
         let Some(Command::ShareMcp(args)) = online.command else { panic!("another command") };
         let app = App::new(online.global).expect("a context");
-        Box::pin(share_mcp::share(&app, &args, || Ok(bearer(token)))).await
+        Box::pin(share_mcp::share(&app, &args, || Ok(bearer(token)), &Person)).await
     }
 
     /// Reviews again, with another token where one is given.
@@ -110,7 +111,7 @@ impl Laptop {
         let online = self.online(&[&["connection-review", id], secret, flags].concat());
         let Some(Command::ConnectionReview(args)) = online.command else { panic!("another command") };
         let app = App::new(online.global).expect("a context");
-        Box::pin(connection_review::review(&app, &args, || Ok(bearer(token.unwrap_or_default())))).await
+        Box::pin(connection_review::review(&app, &args, || Ok(bearer(token.unwrap_or_default())), &Person)).await
     }
 
     /// Shares the lab with decisions for its reading tools, and returns the connection's id.
