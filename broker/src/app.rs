@@ -9,6 +9,7 @@ use std::sync::{
 };
 use store::Store;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use vault::{SealedReason, Vault, VaultState};
 
 /// The service's shared state. Clones share it.
 #[derive(Clone)]
@@ -22,6 +23,7 @@ pub(crate) struct Parts {
     pub(crate) config: Config,
     pub(crate) origin: Origin,
     pub(crate) deployment_id: DeploymentId,
+    pub(crate) vault: Option<Vault>,
 }
 
 struct Inner {
@@ -77,6 +79,21 @@ impl App {
         let units = u32::try_from(bytes.div_ceil(BODY_UNIT_BYTES)).unwrap_or(u32::MAX);
         // The semaphore is never closed.
         Arc::clone(&self.0.bodies).acquire_many_owned(units).await.ok()
+    }
+
+    /// Why the service is sealed, if it is: key file, key store and database do not belong together, so that sessions and reviews are as doubtful as secrets (2.a.4).
+    pub(crate) fn sealed(&self) -> Option<SealedReason> {
+        match self.0.parts.vault.as_ref()?.state() {
+            VaultState::Open => None,
+            VaultState::Sealed(reason) => Some(reason),
+        }
+    }
+
+    /// Forgets every key of the vault; part of ending the service.
+    pub(crate) fn seal(&self) {
+        if let Some(vault) = &self.0.parts.vault {
+            vault.seal(SealedReason::Operator);
+        }
     }
 
     /// From now on `readyz` says that the service is going away.

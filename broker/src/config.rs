@@ -8,6 +8,8 @@ pub(crate) use table::{SETTINGS, reference};
 
 use crate::origin::Origin;
 use ipnet::IpNet;
+use kms::KekFullName;
+pub use kms::Surroundings;
 use std::{
     net::{IpAddr, Ipv4Addr, SocketAddr},
     path::{Path, PathBuf},
@@ -33,6 +35,21 @@ pub struct Config {
     pub log: tracing::Level,
     /// Written once the service answers.
     pub ready_file: Option<PathBuf>,
+    /// The vault for `cloud_proxy` credentials, where the service has one.
+    pub vault: Option<VaultSettings>,
+}
+
+/// Where the vault's keys are (2.a.4, 2.a.6).
+#[derive(Debug, Clone)]
+pub struct VaultSettings {
+    /// The key encryption key.
+    pub kek_file: PathBuf,
+    /// Its full name, which every record carries.
+    pub kek_name: KekFullName,
+    /// The database of the wrapped tenant keys.
+    pub key_store: StoreConfig,
+    /// Whether people rely on this installation.
+    pub surroundings: Surroundings,
 }
 
 /// Who speaks TLS on the listener.
@@ -75,6 +92,7 @@ impl Config {
             proxy_trusted: Vec::new(),
             log: tracing::Level::INFO,
             ready_file: None,
+            vault: None,
         }
     }
 

@@ -33,6 +33,12 @@ pub(crate) fn make_random<const N: usize>() -> Result<[u8; N], RandomError> {
     Ok(bytes)
 }
 
+/// Fills a buffer that somebody else keeps.
+#[expect(clippy::disallowed_methods, reason = "the service's one place that takes randomness")]
+pub(crate) fn fill_random(bytes: &mut [u8]) -> Result<(), RandomError> {
+    getrandom::fill(bytes).map_err(|_| RandomError)
+}
+
 /// 32 fresh bytes, written where they stay.
 #[expect(clippy::disallowed_methods, reason = "the service's one place that takes randomness")]
 pub(crate) fn make_secret() -> Result<Secret<[u8; 32]>, RandomError> {

@@ -1,4 +1,4 @@
-//! The service: orders, stores and withholds what devices sealed, signs people's devices in and out, and answers the public client's contract. It has nothing that opens a credential.
+//! The service: orders, stores and withholds what devices sealed, signs people's devices in and out, and answers the public client's contract. It has nothing that opens what a device sealed.
 
 mod app;
 mod client_address;
@@ -16,13 +16,15 @@ mod service;
 #[cfg(test)]
 mod testing;
 mod tls;
+mod vault_start;
 
 pub mod cli;
 
-pub use config::{Config, ConfigError, Sources, Tls};
+pub use config::{Config, ConfigError, Sources, Surroundings, Tls, VaultSettings};
 pub use door::{Clock, RandomError, SystemClock};
 pub use keys::KeyFileError;
 pub use ops::{first_start::FirstStartError, owner_link::OwnerLinkError};
 pub use origin::{Origin, OriginError};
 pub use service::{Ready, Service, StartError};
 pub use tls::{Fingerprint, TlsError};
+pub use vault_start::VaultStartError;

@@ -15,10 +15,11 @@ use crate::{
     origin::Origin,
     private_files,
     tls::{self, Fingerprint, TlsError},
+    vault_start::{self, VaultStartError},
 };
 use sign::Secret;
 use std::{io, net::SocketAddr, path::PathBuf, sync::Arc};
-use store::{Deployment, Store, StoreError};
+use store::{Deployment, KeyStore, Store, StoreError};
 use tokio::{net::TcpListener, sync::watch, task::JoinHandle};
 use tokio_rustls::TlsAcceptor;
 
@@ -51,6 +52,9 @@ pub enum StartError {
     /// The owner link could not be made.
     #[error(transparent)]
     OwnerLink(#[from] OwnerLinkError),
+    /// The vault.
+    #[error("the vault cannot be opened: {0}")]
+    Vault(#[from] VaultStartError),
     /// The address is taken or not ours.
     #[error("cannot listen on {listen}: {source}; set `listen`")]
     Listen {
@@ -78,6 +82,7 @@ pub struct Service {
     ready: Ready,
     deployment: Deployment,
     owner_link: Option<Secret<String>>,
+    key_store: Option<KeyStore>,
     ending: watch::Sender<bool>,
     listening: JoinHandle<()>,
     housekeeping: JoinHandle<()>,
@@ -105,6 +110,13 @@ impl Service {
     pub async fn start(config: Config, clock: Arc<dyn Clock>) -> Result<Self, StartError> {
         let exposure = config.exposure()?;
         let State { store, token_key, deployment } = open_state(&config, &*clock).await?;
+        let vault = match &config.vault {
+            Some(settings) => {
+                Some(vault_start::start(settings, &config.database, &store, &deployment.id, clock.now_ms()).await?)
+            }
+            None => None,
+        };
+        let (vault, key_store) = vault.map(|started| (started.vault, started.key_store)).unzip();
         let failed = |source| StartError::Listen { listen: config.listen, source };
         let listener = TcpListener::bind(config.listen).await.map_err(failed)?;
         let listen = listener.local_addr().map_err(failed)?;
@@ -115,7 +127,10 @@ impl Service {
 
         let proxy_trusted = config.proxy_trusted.clone();
         let deployment_id = deployment.id.clone();
-        let app = App::new(Parts { store, clock, token_key, config, origin, deployment_id });
+        let app = App::new(Parts { store, clock, token_key, config, origin, deployment_id, vault });
+        if let Some(reason) = app.sealed() {
+            tracing::error!(code = "vault.sealed", cause = %reason, "the service is sealed");
+        }
         let owner_link = if first_start::was_signed_in(app.store(), &deployment).await? {
             None
         } else {
@@ -128,7 +143,7 @@ impl Service {
         let listening =
             tokio::spawn(listen::serve(Listening { listener, exposure, tls, proxy_trusted, router }, ended.clone()));
         let housekeeping = tokio::spawn(jobs::run(app.clone(), limiters, ended));
-        Ok(Self { app, ready, deployment, owner_link, ending, listening, housekeeping })
+        Ok(Self { app, ready, deployment, owner_link, key_store, ending, listening, housekeeping })
     }
 
     /// Where it can be found.
@@ -171,6 +186,10 @@ impl Service {
         // A task that panicked has nothing more to finish.
         let _ = self.listening.await;
         let _ = self.housekeeping.await;
+        self.app.seal();
+        if let Some(key_store) = &self.key_store {
+            key_store.close().await;
+        }
         self.app.store().close().await;
     }
 }

@@ -128,6 +128,17 @@ impl World {
         Self { service, clock, directory, address }
     }
 
+    /// The same installation with other settings.
+    pub(crate) async fn restart(self, change: impl FnOnce(&mut Config)) -> Self {
+        let Self { service, clock, directory, .. } = self;
+        service.shutdown().await;
+        let mut config = Config::in_directory(&directory.path().join("state"));
+        change(&mut config);
+        let service = Service::start(config, clock.clone()).await.expect("the service starts again");
+        let address = service.ready().listen;
+        Self { service, clock, directory, address }
+    }
+
     /// Sends bytes on a connection of its own and reads one answer.
     pub(crate) async fn raw(&self, request: &[u8]) -> Reply {
         let mut stream = TcpStream::connect(self.address).await.expect("the listener accepts");

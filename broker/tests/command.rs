@@ -186,3 +186,27 @@ fn it_prints_its_own_reference() {
         assert!(output.status.success() && text(&output.stdout).starts_with(title), "{name}");
     }
 }
+
+#[test]
+fn init_makes_the_vaults_key_once_and_a_start_takes_it() {
+    let directory = tempfile::tempdir().expect("directory");
+    let (state, keys) = (directory.path().join("state"), directory.path().join("keys"));
+    std::fs::create_dir(&keys).expect("a folder of its own");
+    let key = keys.join("kek.key");
+    let flags = ["--kek-file", key.to_str().expect("UTF-8")];
+    let with = |name: &'static str| [&[name][..], &flags].concat();
+    let missing = run(&state, &with("serve"));
+    assert!(!missing.status.success() && !key.exists(), "a start makes no key");
+    assert!(run(&state, &with("init")).status.success());
+    let made = std::fs::read(&key).expect("made");
+    assert_eq!((made.len(), std::fs::metadata(&key).expect("there").permissions().mode() & 0o777), (32, 0o600));
+    assert!(run(&state, &with("init")).status.success());
+    assert_eq!(std::fs::read(&key).expect("there"), made, "never replaced");
+
+    let service = Running::start(&state, &flags);
+    assert!(service.get("/readyz").contains(r#""status":"ready""#));
+    let report = String::from_utf8(run(&state, &with("check")).stdout).expect("text");
+    assert!(report.contains("key file     ") && report.contains("(software)"), "{report}");
+    let log = service.terminate();
+    assert!(!log.contains("vault.sealed"), "{log}");
+}

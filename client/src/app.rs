@@ -35,7 +35,8 @@ impl App {
     /// The guarded client for everything user input names. Loopback only by the development setting.
     #[must_use]
     pub fn egress(&self, allow_hosts: Vec<AllowHost>) -> Egress {
-        let development = if self.global.development_allow_loopback { Development::AllowLoopback } else { Development::Off };
+        let development =
+            if self.global.development_allow_loopback { Development::AllowLoopback } else { Development::Off };
         Egress::new(Settings { allow_hosts, development, ..Settings::default() })
     }
 
@@ -60,10 +61,18 @@ impl App {
         let service = self.find_service()?.ok_or_else(CliError::not_connected)?;
         match service.profile.standing {
             Standing::Connected => Ok(service),
-            Standing::SignedOut => Err(CliError::new(Code::SessionRequired, format!("this device is signed out of {}", service.profile.base))
-                .hint(format!("run `collie online login --server {}`", service.profile.base))),
-            Standing::Revoked => Err(CliError::new(Code::SessionRevoked, format!("this device was revoked at {}", service.profile.base))
-                .hint(format!("run `collie online login --server {}` to connect it as a new device", service.profile.base))),
+            Standing::SignedOut => Err(CliError::new(
+                Code::SessionRequired,
+                format!("this device is signed out of {}", service.profile.base),
+            )
+            .hint(format!("run `collie online login --server {}`", service.profile.base))),
+            Standing::Revoked => {
+                Err(CliError::new(Code::SessionRevoked, format!("this device was revoked at {}", service.profile.base))
+                    .hint(format!(
+                        "run `collie online login --server {}` to connect it as a new device",
+                        service.profile.base
+                    )))
+            }
         }
     }
 }
@@ -107,14 +116,16 @@ pub fn trust(fingerprint: &str) -> Result<Trust, CliError> {
         return Ok(Trust::Roots);
     }
     fingerprint.parse().map(Trust::Pinned).map_err(|error| {
-        CliError::usage(format!("`{fingerprint}` is {error}")).hint("the service shows its fingerprint when it starts, and by `collie-broker check`")
+        CliError::usage(format!("`{fingerprint}` is {error}"))
+            .hint("the service shows its fingerprint when it starts, and by `collie-broker check`")
     })
 }
 
 /// A service's URL as it is kept and compared: lower-case scheme and host, no slash at its end.
 pub fn normal_base(said: &str) -> Result<String, CliError> {
     let url = url::Url::parse(said.trim()).map_err(|_| {
-        CliError::usage(format!("`{said}` is not the URL of a service")).hint("it looks like https://collie.example or http://127.0.0.1:7420")
+        CliError::usage(format!("`{said}` is not the URL of a service"))
+            .hint("it looks like https://collie.example or http://127.0.0.1:7420")
     })?;
     if url.query().is_some() || url.fragment().is_some() {
         return Err(CliError::usage(format!("`{said}` is not the URL of a service: it has a query or a fragment")));
@@ -128,7 +139,12 @@ mod tests {
 
     #[test]
     fn a_service_has_one_spelling() {
-        for said in ["https://Collie.Example", "https://collie.example/", "https://collie.example:443", " https://collie.example "] {
+        for said in [
+            "https://Collie.Example",
+            "https://collie.example/",
+            "https://collie.example:443",
+            " https://collie.example ",
+        ] {
             assert_eq!(normal_base(said).as_deref(), Ok("https://collie.example"), "{said}");
         }
         assert_eq!(normal_base("http://127.0.0.1:7420/x/").as_deref(), Ok("http://127.0.0.1:7420/x"));

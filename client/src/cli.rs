@@ -3,8 +3,8 @@
 mod reference;
 
 use crate::commands::{
-    connection_review, connection_revoke, connection_show, connection_test, connections, device_approve, device_revoke, doctor, invoke,
-    key_export, key_import, login, logout, share_mcp, status,
+    connection_review, connection_revoke, connection_show, connection_test, connections, device_approve, device_revoke,
+    doctor, invoke, key_export, key_import, login, logout, share_mcp, status,
 };
 use crate::error::CliError;
 use clap::error::ErrorKind;
@@ -140,7 +140,8 @@ pub fn parse(arguments: &[OsString]) -> Invocation {
 
 fn refuse(error: &clap::Error, arguments: &[OsString]) -> Invocation {
     let text = error.render().to_string();
-    let asked_for = [ErrorKind::DisplayHelp, ErrorKind::DisplayVersion, ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand];
+    let asked_for =
+        [ErrorKind::DisplayHelp, ErrorKind::DisplayVersion, ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand];
     if asked_for.contains(&error.kind()) {
         return Invocation::Print(text);
     }
@@ -155,7 +156,8 @@ fn usage_error(text: &str) -> CliError {
     // clap repeats flags that came from the environment.
     let usage = text.lines().find_map(|line| line.strip_prefix("Usage: "));
     let usage = usage.map(|usage| usage.replace(" --state-dir <DIR>", "").replace(" --server <URL>", ""));
-    let hint = usage.map_or_else(|| "run `collie online --help`".to_owned(), |usage| format!("usage: {usage}; more with `--help`"));
+    let hint = usage
+        .map_or_else(|| "run `collie online --help`".to_owned(), |usage| format!("usage: {usage}; more with `--help`"));
     CliError::usage(sentence).hint(hint)
 }
 
@@ -175,7 +177,9 @@ impl ConnectionArg {
     /// The id.
     pub fn id(&self) -> Result<contract::ids::ConnectionId, CliError> {
         let text = self.id.as_deref().or(self.connection_id.as_deref()).unwrap_or_default();
-        text.parse().map_err(|error| CliError::usage(format!("`{text}` is {error}")).hint("`collie online connections` lists the ids"))
+        text.parse().map_err(|error| {
+            CliError::usage(format!("`{text}` is {error}")).hint("`collie online connections` lists the ids")
+        })
     }
 }
 
@@ -195,7 +199,9 @@ impl DeviceArg {
     /// The id.
     pub fn id(&self) -> Result<contract::ids::DeviceId, CliError> {
         let text = self.id.as_deref().or(self.device_id.as_deref()).unwrap_or_default();
-        text.parse().map_err(|error| CliError::usage(format!("`{text}` is {error}")).hint("`collie online devices` lists the ids"))
+        text.parse().map_err(|error| {
+            CliError::usage(format!("`{text}` is {error}")).hint("`collie online devices` lists the ids")
+        })
     }
 }
 
@@ -218,12 +224,17 @@ mod tests {
         assert!(parse("collie online").command.is_none());
         assert!(parse("collie online devices --json").global.json);
         assert!(parse("collie online --json devices").global.json);
-        assert!(matches!(parse("collie online device-revoke --device-id dev_1 --yes").command, Some(Command::DeviceRevoke(_))));
+        assert!(matches!(
+            parse("collie online device-revoke --device-id dev_1 --yes").command,
+            Some(Command::DeviceRevoke(_))
+        ));
     }
 
     #[test]
     fn a_wrong_line_is_one_sentence_and_one_hint() {
-        let Invocation::Refuse { error, json } = parse(&["collie", "online", "device-revoke", "--json"].map(OsString::from)) else {
+        let Invocation::Refuse { error, json } =
+            parse(&["collie", "online", "device-revoke", "--json"].map(OsString::from))
+        else {
             panic!("refused")
         };
         assert!(json);

@@ -124,7 +124,12 @@ pub async fn invoke(app: &App, service: &Service<'_>, call: &Call) -> Result<Don
 }
 
 /// The same key and the same call: what is recorded, or why it is not repeated. Works whatever became of the connection.
-async fn answer_from_ledger(service: &Service<'_>, db: &mut Db, call: &Call, content: &CallContent) -> Result<Option<Done>, CliError> {
+async fn answer_from_ledger(
+    service: &Service<'_>,
+    db: &mut Db,
+    call: &Call,
+    content: &CallContent,
+) -> Result<Option<Done>, CliError> {
     match ledger::standing(service, db, &call.name, content).await? {
         Standing::Free => Ok(None),
         Standing::Running => Err(ledger::running(&call.name)),
@@ -139,7 +144,12 @@ fn spend(permit: Permit, call: &Call) -> Result<Spent, CliError> {
 }
 
 /// Sends the one call that a permit was spent on.
-async fn send(upstream: &mut Upstream, spent: Spent, manifest: &RawManifest, arguments: &Json) -> Result<upstream::Answer, upstream::CallError> {
+async fn send(
+    upstream: &mut Upstream,
+    spent: Spent,
+    manifest: &RawManifest,
+    arguments: &Json,
+) -> Result<upstream::Answer, upstream::CallError> {
     let missing = || upstream::CallError {
         applied: Applied::No,
         error: upstream::UpstreamError::BadCall { what: "the reviewed manifest does not hold the tool".to_owned() },
@@ -169,9 +179,12 @@ async fn settle(
         }
         Ok(upstream::Answer { outcome: Outcome::InputRequired(asked), .. }) => {
             intent.release(service, db).await?;
-            Err(CliError::new(Code::UpstreamRefused, "the server wants input from a person before it does anything; nothing was done")
-                .hint("this command cannot answer it; do it at the server, or use another tool")
-                .details(Json::from_members([("asked", asked)])))
+            Err(CliError::new(
+                Code::UpstreamRefused,
+                "the server wants input from a person before it does anything; nothing was done",
+            )
+            .hint("this command cannot answer it; do it at the server, or use another tool")
+            .details(Json::from_members([("asked", asked)])))
         }
         Err(upstream::CallError { applied: Applied::No, error }) => {
             intent.release(service, db).await?;
@@ -208,7 +221,10 @@ fn unreviewed(held: &Held, trust: &Trust, tool: &str) -> CliError {
     let names = trust.tool_names();
     let id = &held.row.id;
     CliError::new(Code::ToolUnreviewed, format!("`{tool}` is not a reviewed tool of `{}`", held.row.name))
-        .hint(format!("reviewed are: {}; review others by: collie online connection-review {id} --effect {tool}=commit", names.join(", ")))
+        .hint(format!(
+            "reviewed are: {}; review others by: collie online connection-review {id} --effect {tool}=commit",
+            names.join(", ")
+        ))
         .details(Json::from_members([("tools", names.into_iter().map(Json::from).collect::<Vec<_>>().into())]))
 }
 

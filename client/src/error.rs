@@ -130,7 +130,10 @@ pub fn default_hint(code: Code) -> Option<&'static str> {
             &[Code::SignatureInvalid],
             "the device key does not match the enrolled key; run `collie online login --replace` to pair again",
         ),
-        (&[Code::SignatureSkew], "set this device's clock, then run the command again; `collie online doctor` shows the difference"),
+        (
+            &[Code::SignatureSkew],
+            "set this device's clock, then run the command again; `collie online doctor` shows the difference",
+        ),
         (&[Code::StaleVersion], "something changed meanwhile; look again and repeat the command"),
         (&[Code::RateLimited, Code::NoncesFull, Code::Unavailable], "wait a moment and run the command again"),
     ];

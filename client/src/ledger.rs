@@ -91,7 +91,12 @@ pub struct OpenCall {
 }
 
 /// How this key stands for this call. An intent whose process is gone becomes uncertain here, for good.
-pub async fn standing(service: &Service<'_>, db: &mut Db, name: &CallName, content: &CallContent) -> Result<Standing, CliError> {
+pub async fn standing(
+    service: &Service<'_>,
+    db: &mut Db,
+    name: &CallName,
+    content: &CallContent,
+) -> Result<Standing, CliError> {
     let Some(row) = db.find_invocation(name).await? else { return Ok(Standing::Free) };
     check_same(name, &row, content)?;
     match row.state {
@@ -137,7 +142,8 @@ impl Intent {
         let bytes = body.canonical();
         let digest = Digest::of(&[&bytes]);
         // Sealing adds a header; what does not fit is not kept, its digest is.
-        let sealed = if bytes.len() <= limits::BLOB_BYTES_MAX / 2 { Some(seal(service, &self.name, &bytes)?) } else { None };
+        let sealed =
+            if bytes.len() <= limits::BLOB_BYTES_MAX / 2 { Some(seal(service, &self.name, &bytes)?) } else { None };
         db.complete_invocation(&self.name, digest, sealed.as_deref(), service.door().now_ms()).await?;
         // Only now nobody can begin under this key again; before, a removed file would be a second lock.
         files::remove(&self.path).map(|_| ())
@@ -164,7 +170,13 @@ pub enum Verdict {
 }
 
 /// Takes over what a person found out. Only an uncertain call can be settled.
-pub async fn settle(service: &Service<'_>, db: &mut Db, name: &CallName, tool: &str, verdict: Verdict) -> Result<(), CliError> {
+pub async fn settle(
+    service: &Service<'_>,
+    db: &mut Db,
+    name: &CallName,
+    tool: &str,
+    verdict: Verdict,
+) -> Result<(), CliError> {
     let row = db.find_invocation(name).await?.ok_or_else(|| {
         CliError::new(Code::NotFound, format!("no call with key `{}` was made from this device", name.key))
             .hint(format!("`collie online connection-show {}` lists the open calls", name.connection))
@@ -174,8 +186,11 @@ pub async fn settle(service: &Service<'_>, db: &mut Db, name: &CallName, tool: &
         Standing::Uncertain => {}
         Standing::Running => return Err(running(name)),
         Standing::Free | Standing::Recorded(_) => {
-            return Err(CliError::new(Code::IllegalTransition, format!("the call with key `{}` is not uncertain", name.key))
-                .hint("nothing changed"));
+            return Err(CliError::new(
+                Code::IllegalTransition,
+                format!("the call with key `{}` is not uncertain", name.key),
+            )
+            .hint("nothing changed"));
         }
     }
     let to = match verdict {
@@ -199,13 +214,16 @@ pub fn uncertain(name: &CallName, tool: &str) -> CliError {
         "collie online invoke {} {tool} --idempotency-key {} --settle-uncertain happened|not-happened",
         name.connection, name.key
     );
-    CliError::new(Code::EffectUncertain, format!("the call of `{tool}` with key `{}` may have happened; it is not repeated", name.key))
-        .hint(format!("look at the server, then run `{settle}`"))
-        .details(Json::from_members([
-            ("connection", name.connection.as_str().into()),
-            ("tool", tool.into()),
-            ("idempotency_key", name.key.as_str().into()),
-        ]))
+    CliError::new(
+        Code::EffectUncertain,
+        format!("the call of `{tool}` with key `{}` may have happened; it is not repeated", name.key),
+    )
+    .hint(format!("look at the server, then run `{settle}`"))
+    .details(Json::from_members([
+        ("connection", name.connection.as_str().into()),
+        ("tool", tool.into()),
+        ("idempotency_key", name.key.as_str().into()),
+    ]))
 }
 
 fn check_same(name: &CallName, row: &InvocationRow, content: &CallContent) -> Result<(), CliError> {
@@ -234,8 +252,11 @@ fn recorded(service: &Service<'_>, name: &CallName, row: &InvocationRow) -> Resu
     let call = name.digest();
     let place = CallPlace { connection: &name.connection, call: &call };
     let damaged = || {
-        CliError::new(Code::WrongKey, format!("the recorded answer of key `{}` does not open with this device's key", name.key))
-            .hint("the call was made; it is not repeated")
+        CliError::new(
+            Code::WrongKey,
+            format!("the recorded answer of key `{}` does not open with this device's key", name.key),
+        )
+        .hint("the call was made; it is not repeated")
     };
     let opened = local::open_call_answer(&usk, service.local_place(), place, sealed).map_err(|_| damaged())?;
     // EXPOSE: to the person who made the call.
@@ -280,7 +301,8 @@ fn signed(value: u64) -> i64 {
 }
 
 fn impossible(column: &str) -> CliError {
-    CliError::internal(format!("the local database holds an impossible value in invocation.{column}")).hint("run `collie online doctor`")
+    CliError::internal(format!("the local database holds an impossible value in invocation.{column}"))
+        .hint("run `collie online doctor`")
 }
 
 impl Db {
@@ -303,7 +325,13 @@ impl Db {
     }
 
     /// Only a key that is new, or whose call certainly did not happen, takes an intent.
-    async fn insert_intent(&mut self, name: &CallName, content: &CallContent, operation: Digest, now_ms: u64) -> Result<bool, CliError> {
+    async fn insert_intent(
+        &mut self,
+        name: &CallName,
+        content: &CallContent,
+        operation: Digest,
+        now_ms: u64,
+    ) -> Result<bool, CliError> {
         let done = sqlx::query(
             "INSERT INTO invocation (connection_id, idempotency_key, tool, args_digest, op_digest, state, created_ms, updated_ms)
              VALUES ($1, $2, $3, $4, $5, 'intent', $6, $6)
@@ -322,7 +350,13 @@ impl Db {
         Ok(done.rows_affected() == 1)
     }
 
-    async fn move_invocation(&mut self, name: &CallName, from: State, to: State, now_ms: u64) -> Result<bool, CliError> {
+    async fn move_invocation(
+        &mut self,
+        name: &CallName,
+        from: State,
+        to: State,
+        now_ms: u64,
+    ) -> Result<bool, CliError> {
         let done = sqlx::query(
             "UPDATE invocation SET state = $3, updated_ms = $4 WHERE connection_id = $1 AND idempotency_key = $2 AND state = $5",
         )
@@ -336,7 +370,13 @@ impl Db {
         Ok(done.rows_affected() == 1)
     }
 
-    async fn complete_invocation(&mut self, name: &CallName, result: Digest, sealed: Option<&[u8]>, now_ms: u64) -> Result<(), CliError> {
+    async fn complete_invocation(
+        &mut self,
+        name: &CallName,
+        result: Digest,
+        sealed: Option<&[u8]>,
+        now_ms: u64,
+    ) -> Result<(), CliError> {
         sqlx::query(
             "UPDATE invocation SET state = 'completed', result_digest = $3, result_sealed = $4, updated_ms = $5
              WHERE connection_id = $1 AND idempotency_key = $2 AND state IN ('intent', 'uncertain')",

@@ -185,7 +185,11 @@ async fn a_recorded_answer_is_sealed_and_opens_under_its_own_key_only() {
     let intent = begin(service, &mut db, &three, &content("a"), operation()).await.expect("begins");
     intent.complete(service, &mut db, &large).await.expect("ends");
     let kept = standing(service, &mut db, &three, &content("a")).await;
-    assert_eq!(kept, Ok(Standing::Recorded(Recorded { result: None, redacted: false })), "too large to keep, and still used");
+    assert_eq!(
+        kept,
+        Ok(Standing::Recorded(Recorded { result: None, redacted: false })),
+        "too large to keep, and still used"
+    );
 }
 
 #[test]

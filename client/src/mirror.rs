@@ -31,7 +31,9 @@ impl Freshness {
     pub fn warning(&self) -> Option<String> {
         match self {
             Self::Fresh => None,
-            Self::Stale { why } => Some(format!("the service does not answer ({why}); this is the copy on this device")),
+            Self::Stale { why } => {
+                Some(format!("the service does not answer ({why}); this is the copy on this device"))
+            }
         }
     }
 }
@@ -58,7 +60,8 @@ pub async fn require_one(api: &Api, db: &mut Db, id: &ConnectionId, now_ms: u64)
 /// There is no such connection here.
 #[must_use]
 pub fn not_found(id: &ConnectionId) -> CliError {
-    CliError::new(Code::NotFound, format!("this device has no connection `{id}`")).hint("`collie online connections` lists them")
+    CliError::new(Code::NotFound, format!("this device has no connection `{id}`"))
+        .hint("`collie online connections` lists them")
 }
 
 /// A service that cannot be reached, or cannot answer now, is no reason to stop. Anything it does say is.
@@ -126,7 +129,8 @@ async fn fetch_credential(api: &Api, db: &mut Db, row: &ConnectionRow) -> Result
     if row.credential_version == held || row.credential_version == 0 {
         return Ok(Some(Fetched::AsHeld));
     }
-    let answer: Result<CredentialAnswer, _> = api.get(&format!("/v1/connections/{}/credential", segment(row.id.as_str()))).await;
+    let answer: Result<CredentialAnswer, _> =
+        api.get(&format!("/v1/connections/{}/credential", segment(row.id.as_str()))).await;
     let answer = match answer {
         // Somebody else's connection in a shared project: seen, and not opened here.
         Err(error) if error.code == Code::NotFound => return Ok(Some(Fetched::AsHeld)),
@@ -134,7 +138,9 @@ async fn fetch_credential(api: &Api, db: &mut Db, row: &ConnectionRow) -> Result
     };
     if row.seal_format == SealFormat::V2 {
         let sealed = SealedCredentialV2::parse(&answer.sealed_credential);
-        let sealed = sealed.map_err(|error| CliError::new(Code::SignatureInvalid, format!("the service serves no credential: {error}")))?;
+        let sealed = sealed.map_err(|error| {
+            CliError::new(Code::SignatureInvalid, format!("the service serves no credential: {error}"))
+        })?;
         if sealed.version != row.credential_version {
             return Ok(None);
         }
@@ -156,7 +162,8 @@ async fn fetch_manifest(api: &Api, db: &mut Db, row: &ConnectionRow) -> Result<O
     let answer: ManifestAnswer = api.get(&format!("/v1/connections/{}/manifest", segment(row.id.as_str()))).await?;
     let read = RawManifest::from_json(&answer.manifest).ok().filter(|manifest| manifest.digest() == wanted);
     let manifest = read.ok_or_else(|| {
-        CliError::new(Code::SignatureInvalid, "the service sends another manifest than the row names").hint("ask the service's operator")
+        CliError::new(Code::SignatureInvalid, "the service sends another manifest than the row names")
+            .hint("ask the service's operator")
     })?;
     Ok(Some(manifest))
 }
@@ -191,7 +198,8 @@ impl Db {
         let Some(row) = row else { return Ok(None) };
         let text: &str = row.try_get(0)?;
         let read = cjson::from_slice(text.as_bytes(), text.len());
-        read.map(Some).map_err(|_| CliError::internal("the local database holds an impossible value in last_review.review"))
+        read.map(Some)
+            .map_err(|_| CliError::internal("the local database holds an impossible value in last_review.review"))
     }
 }
 

@@ -7,7 +7,7 @@ use contract::device::DeviceRow;
 use contract::ids::{DeploymentId, DeviceId, WorkspaceId};
 use contract::review::ReviewRecord;
 use contract::{Code, Digest, Json};
-use seal::device_direct::{CredentialPlace, CredentialOpenError};
+use seal::device_direct::{CredentialOpenError, CredentialPlace};
 use seal::{OpenedCredential, UserSealingKey, open_device_direct};
 use sign::signed::SignedBody;
 use sign::{PublicKey, Signed, Verified};
@@ -36,7 +36,8 @@ impl Directory {
     }
 
     fn verify<T: SignedBody>(&self, wire: &SignedWire, what: &str) -> Result<(DeviceId, Verified<T>), CliError> {
-        let signed = Signed::<T>::from_wire(wire).map_err(|error| refuse(format!("the {what} cannot be read: {error}")))?;
+        let signed =
+            Signed::<T>::from_wire(wire).map_err(|error| refuse(format!("the {what} cannot be read: {error}")))?;
         let Some((device, key)) = self.find(signed.claimed_kid()) else {
             return Err(refuse(format!("the {what} is signed by a device that this account does not have")));
         };
@@ -87,7 +88,8 @@ pub fn open_connection(
     if author != sealed.author_device {
         return Err(refuse("the credential's statement is signed by another device than it names"));
     }
-    let place = CredentialPlace::of_review(tenancy.deployment, tenancy.workspace, &review).map_err(|error| refuse(error.to_string()))?;
+    let place = CredentialPlace::of_review(tenancy.deployment, tenancy.workspace, &review)
+        .map_err(|error| refuse(error.to_string()))?;
     let credential = open_device_direct(usk, &place, &statement, &sealed).map_err(explain)?;
     Ok(OpenedConnection { review, reviewed_by, credential })
 }

@@ -85,7 +85,10 @@ async fn fetch(way: &Way, pairing: &Pairing) -> Result<Answer, CliError> {
 pub fn check_name(said: &str) -> Result<String, CliError> {
     let name = said.trim();
     if name.is_empty() || name.chars().count() > limits::DEVICE_NAME_CHARS_MAX || contract::text::has_hidden(name) {
-        return Err(CliError::usage(format!("a device name has 1 to {} visible characters", limits::DEVICE_NAME_CHARS_MAX)));
+        return Err(CliError::usage(format!(
+            "a device name has 1 to {} visible characters",
+            limits::DEVICE_NAME_CHARS_MAX
+        )));
     }
     Ok(name.to_owned())
 }

@@ -2,8 +2,8 @@
 
 use crate::error::CliError;
 use contract::{Code, text};
-use std::io::{BufRead as _, IsTerminal as _, Read as _, Write as _};
 use sign::Secret;
+use std::io::{BufRead as _, IsTerminal as _, Read as _, Write as _};
 use zeroize::Zeroizing;
 
 /// Whether a person can be asked.
@@ -33,7 +33,9 @@ pub fn ask_line(question: &str, instead: &str) -> Result<String, CliError> {
 /// Asks for a secret without showing it.
 pub fn ask_secret(question: &str, instead: &str) -> Result<Secret<String>, CliError> {
     show(question, instead)?;
-    let typed = rpassword::read_password().map(Zeroizing::new).map_err(|error| CliError::internal(format!("standard input: {error}")))?;
+    let typed = rpassword::read_password()
+        .map(Zeroizing::new)
+        .map_err(|error| CliError::internal(format!("standard input: {error}")))?;
     Ok(Secret::new(typed.trim().to_owned()))
 }
 
@@ -73,7 +75,10 @@ const LINE_BYTES_MAX: u64 = 4096;
 
 fn show(question: &str, instead: &str) -> Result<(), CliError> {
     if !can_ask() {
-        let refusal = CliError::new(Code::ApprovalPending, format!("{question}: nobody can be asked, standard input is not a terminal"));
+        let refusal = CliError::new(
+            Code::ApprovalPending,
+            format!("{question}: nobody can be asked, standard input is not a terminal"),
+        );
         return Err(refusal.hint(instead));
     }
     let mut stderr = std::io::stderr().lock();

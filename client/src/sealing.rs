@@ -48,7 +48,8 @@ impl Service<'_> {
         if has_sealed(&rows.connections, SealFormat::V2) {
             return Err(key_required("this account has sealed connections"));
         }
-        let key = UserSealingKey::new(1, Secret::new(self.door().random())).map_err(|error| CliError::internal(error.to_string()))?;
+        let key = UserSealingKey::new(1, Secret::new(self.door().random()))
+            .map_err(|error| CliError::internal(error.to_string()))?;
         match self.folder.store_sealing_key(&key)? {
             // Another process of this device may have been first; its key is as good.
             Made::New | Made::WasThere => Ok(()),
@@ -74,8 +75,11 @@ impl Service<'_> {
         }
         let rows: ConnectionList = api.get("/v1/connections").await?;
         if has_sealed(&rows.connections, SealFormat::V1) {
-            return Err(CliError::new(Code::KeyRequired, "the public client has sealed connections on this account, and its key is not on this device")
-                .hint("run `collie online key-export --yes` of the public client, then `collie online key-import` here"));
+            return Err(CliError::new(
+                Code::KeyRequired,
+                "the public client has sealed connections on this account, and its key is not on this device",
+            )
+            .hint("run `collie online key-export --yes` of the public client, then `collie online key-import` here"));
         }
         let sealed = self.seal_v1_key(&V1Key::new(Secret::new(self.door().random())))?;
         self.store_v1_key(&sealed).await.map(|_| ())
@@ -84,7 +88,8 @@ impl Service<'_> {
     /// Seals the public client's key for this device.
     pub fn seal_v1_key(&self, key: &V1Key) -> Result<Vec<u8>, CliError> {
         let random = SealRandom::new(self.door().random());
-        local::seal_v1_key(&self.sealing_key()?, self.local_place(), key, random).map_err(|error| CliError::internal(error.to_string()))
+        local::seal_v1_key(&self.sealing_key()?, self.local_place(), key, random)
+            .map_err(|error| CliError::internal(error.to_string()))
     }
 
     /// Stores the sealed key of the public client, unless one is there.
@@ -109,6 +114,10 @@ impl Service<'_> {
 
     /// Where secrets of this device belong. Not to the session's workspace: the key is the person's.
     pub(crate) fn local_place(&self) -> LocalPlace<'_> {
-        LocalPlace { deployment: &self.profile.deployment_id, workspace: &self.profile.workspace_id, device: &self.profile.device_id }
+        LocalPlace {
+            deployment: &self.profile.deployment_id,
+            workspace: &self.profile.workspace_id,
+            device: &self.profile.device_id,
+        }
     }
 }

@@ -9,7 +9,7 @@ use crate::{
     origin::Origin,
     private_files,
     service::{self, Ready, Service, StartError, origin_path, owner_url},
-    tls,
+    tls, vault_start,
 };
 use contract::Json;
 use sign::Secret;
@@ -60,6 +60,9 @@ pub(super) fn init(config: Config) -> Result<(), Trouble> {
         let failed = |error: StartError| Trouble::new(error, REMEDY);
         config.exposure().map_err(|error| failed(error.into()))?;
         let state = service::open_state(&config, &SystemClock).await.map_err(failed)?;
+        if let Some(settings) = &config.vault {
+            vault_start::make_key(settings, &config.database).map_err(|error| failed(error.into()))?;
+        }
         let origin = config.origin(config.listen).map_err(|error| failed(error.into()))?;
         let own = tls::open(&config.tls, &config.state_dir, &origin).map_err(|error| failed(error.into()))?;
         state.store.close().await;
@@ -89,6 +92,12 @@ pub(super) fn check(config: Config) -> Result<(), Trouble> {
         Ok(None) if config.tls != crate::config::Tls::Off => missing.push(String::from("certificate: not there yet")),
         Ok(None) => {}
         Err(error) => missing.push(format!("certificate: {error}")),
+    }
+    if let Some(settings) = &config.vault {
+        match vault_start::check_key(settings, &config.database) {
+            Ok(()) => report.push_str(&format!("key file     {} (software)\n", settings.kek_file.display())),
+            Err(error) => missing.push(format!("vault: {error}")),
+        }
     }
     match runtime()?.block_on(find_deployment(&config)) {
         Ok(found) => report.push_str(&found),

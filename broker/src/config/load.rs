@@ -1,11 +1,12 @@
 //! From flags, environment and file to typed settings, naming the place to blame. Never prints a value that may hold a password.
 
 use super::{
-    Config, Tls,
+    Config, Surroundings, Tls, VaultSettings,
     table::{ENV_CONFIG, ENV_PREFIX, Kind, Setting},
 };
 use crate::origin::{Origin, OriginError};
 use contract::limits;
+use kms::KekFullName;
 use std::{
     collections::BTreeMap,
     net::SocketAddr,
@@ -188,7 +189,8 @@ impl Reader<'_> {
                 "must be an address and port, like 127.0.0.1:7420",
             )?,
             public_url: self.public_url()?,
-            database: self.database(&state_dir)?,
+            database: self.database("database", &state_dir.join("collie.db"))?,
+            vault: self.vault(&state_dir)?,
             tls: self.tls()?,
             proxy_trusted: self.proxies()?,
             log: self.parse("log", parse_level, "must be one of error, warn, info, debug, trace")?,
@@ -220,21 +222,33 @@ impl Reader<'_> {
         self.text("public_url").map(read).transpose()
     }
 
-    fn database(&self, state_dir: &Path) -> Result<StoreConfig, ConfigError> {
-        let text = self.text("database").unwrap_or("sqlite");
+    fn vault(&self, state_dir: &Path) -> Result<Option<VaultSettings>, ConfigError> {
+        let surroundings = self.parse("environment", parse_surroundings, "must be production or development")?;
+        let name = KekFullName::parse(self.text("kek_name").unwrap_or("file-1"));
+        let kek_name = name.map_err(|error| self.invalid("kek_name", format!("is no name of a key: {error}")))?;
+        let key_store = self.database("key_store", &state_dir.join("tenant-keys.db"))?;
+        if key_store == self.database("database", &state_dir.join("collie.db"))? {
+            return Err(self.invalid("key_store", "must be another file or database than `database`"));
+        }
+        let kek_file = self.text("kek_file").map(PathBuf::from);
+        Ok(kek_file.map(|kek_file| VaultSettings { kek_file, kek_name, key_store, surroundings }))
+    }
+
+    fn database(&self, key: &'static str, default: &Path) -> Result<StoreConfig, ConfigError> {
+        let text = self.text(key).unwrap_or("sqlite");
         if text == "sqlite" {
-            return Ok(StoreConfig::Sqlite { path: state_dir.join("collie.db") });
+            return Ok(StoreConfig::Sqlite { path: default.to_owned() });
         }
         if let Some(path) = text.strip_prefix("sqlite:").filter(|path| !path.is_empty()) {
             return Ok(StoreConfig::Sqlite { path: PathBuf::from(path) });
         }
         let url = url::Url::parse(text).ok().filter(|url| matches!(url.scheme(), "postgres" | "postgresql"));
         let Some(url) = url else {
-            return Err(self.invalid("database", "must be `sqlite`, `sqlite:PATH` or a postgres:// URL"));
+            return Err(self.invalid(key, "must be `sqlite`, `sqlite:PATH` or a postgres:// URL"));
         };
-        let from_flag = self.found.get("database").is_some_and(|found| found.place == PLACE_FLAG);
+        let from_flag = self.found.get(key).is_some_and(|found| found.place == PLACE_FLAG);
         if from_flag && url.password().is_some() {
-            return Err(self.invalid("database", "has a password, which every user of this machine could read in the process list; put it into the file or the environment"));
+            return Err(self.invalid(key, "has a password, which every user of this machine could read in the process list; put it into the file or the environment"));
         }
         Ok(StoreConfig::Postgres { url: text.to_owned() })
     }
@@ -265,6 +279,14 @@ impl Reader<'_> {
             .iter()
             .map(|item| item.parse().map_err(|_| self.invalid(key, "must be a list of networks, like 10.0.0.0/8")))
             .collect()
+    }
+}
+
+fn parse_surroundings(text: &str) -> Option<Surroundings> {
+    match text {
+        "production" => Some(Surroundings::Production),
+        "development" => Some(Surroundings::Development),
+        _ => None,
     }
 }
 
@@ -324,6 +346,23 @@ mod tests {
         assert!(!refused.to_string().contains("canary"));
         let config = sources(&[], &[("COLLIE_BROKER_DATABASE", url)]).load().expect("settings");
         assert!(!format!("{config:?}").contains("canary"));
+    }
+
+    #[test]
+    fn a_vault_has_a_key_file_and_a_key_store_of_its_own() {
+        assert!(sources(&[], &[]).load().expect("settings").vault.is_none());
+        let vault = sources(&[("kek_file", "/keys/kek.key")], &[]).load().expect("settings").vault.expect("a vault");
+        assert_eq!((vault.kek_name.as_str(), vault.surroundings), ("file-1", Surroundings::Production));
+        let path = PathBuf::from("/nowhere/.local/state/collie-broker/tenant-keys.db");
+        assert_eq!(vault.key_store, StoreConfig::Sqlite { path });
+        for (key, value) in
+            [("environment", "test"), ("kek_name", "alias/x"), ("kek_name", "*"), ("key_store", "mysql:x")]
+        {
+            let refused = sources(&[("kek_file", "k"), (key, value)], &[]).load();
+            assert!(matches!(refused, Err(ConfigError::Invalid { key: named, .. }) if named == key), "{key} {value}");
+        }
+        let one = sources(&[("database", "sqlite:/a"), ("key_store", "sqlite:/a")], &[]).load();
+        assert!(matches!(one, Err(ConfigError::Invalid { key: "key_store", .. })));
     }
 
     #[test]

@@ -34,6 +34,22 @@ pub(crate) const SETTINGS: &[Setting] = &[
         "`sqlite` for a file in the state directory, `sqlite:PATH` for another file, or `postgres://…`. A URL with a password is not taken from a flag.",
     ),
     text(
+        "environment",
+        "production",
+        "`production`, or `development` for a laptop, a demo or a test, where a key file beside its database is warned about instead of refused.",
+    ),
+    text(
+        "kek_file",
+        "",
+        "Key file of the vault for `cloud_proxy` credentials: 32 raw bytes, mode 0600, in a folder with a backup of its own. `init` makes it once. Without it the service has no vault. A key that does not fit the database seals the service: `/readyz` says why, and nothing but it and `/healthz` answers.",
+    ),
+    text("kek_name", "file-1", "Full name of the key in `kek_file`; every record that it wraps carries the name."),
+    text(
+        "key_store",
+        "sqlite",
+        "Where the vault keeps its wrapped tenant keys, to be left out of the main backup: `sqlite` for a file in the state directory, `sqlite:PATH`, or `postgres://…`. Never the database itself.",
+    ),
+    text(
         "listen",
         "127.0.0.1:7420",
         "Address and port to listen on. Port 0 takes a free one. Any address that is not loopback needs `tls` or `proxy_trusted`.",

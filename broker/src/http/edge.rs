@@ -53,6 +53,9 @@ fn check(app: &App, request: &mut Request) -> Result<(), ApiError> {
     if !matches!(*request.method(), Method::GET | Method::POST) {
         return Err(ApiError::new(Code::MethodNotAllowed, "only GET and POST are answered"));
     }
+    if !matches!(request.uri().path(), "/healthz" | "/readyz") && app.sealed().is_some() {
+        return Err(ApiError::new(Code::Unavailable, "the service is sealed; `/readyz` tells its operator why"));
+    }
     let peer = request.extensions().get::<Peer>().copied().ok_or_else(|| ApiError::internal(NoPeer))?;
     let client = client_address::find(peer.0, request.headers(), &app.config().proxy_trusted);
     request.extensions_mut().insert(Network::of(client));

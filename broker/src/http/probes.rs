@@ -35,13 +35,16 @@ pub(super) async fn version(State(app): State<App>) -> Result<Answer, ApiError> 
     ]))
 }
 
-async fn find_reasons(app: &App) -> Vec<&'static str> {
+async fn find_reasons(app: &App) -> Vec<String> {
     let mut reasons = Vec::new();
+    if let Some(reason) = app.sealed() {
+        reasons.push(format!("vault: sealed: {reason}"));
+    }
     if app.is_draining() {
-        reasons.push("shutting_down");
+        reasons.push("shutting_down".to_owned());
     }
     if app.store().ping().await.is_err() {
-        reasons.push("database: does not answer");
+        reasons.push("database: does not answer".to_owned());
     } else if app
         .store()
         .read("ready", |mut tx| async move { tx.find_deployment().await })
@@ -50,10 +53,10 @@ async fn find_reasons(app: &App) -> Vec<&'static str> {
         .flatten()
         .is_none()
     {
-        reasons.push("schema: the installation's row is missing");
+        reasons.push("schema: the installation's row is missing".to_owned());
     }
     if keys::open(&app.config().state_dir).is_err() {
-        reasons.push("keys: the token key cannot be read");
+        reasons.push("keys: the token key cannot be read".to_owned());
     }
     reasons
 }

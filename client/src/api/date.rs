@@ -39,7 +39,9 @@ mod tests {
         ] {
             assert_eq!(parse(text), Some(seconds), "{text}");
         }
-        for bad in ["", "now", "Sun, 06 Nov 1994 08:49:37", "Sun, 06 Foo 1994 08:49:37 GMT", "Sun, 06 Nov 0000 08:49:37 GMT"] {
+        for bad in
+            ["", "now", "Sun, 06 Nov 1994 08:49:37", "Sun, 06 Foo 1994 08:49:37 GMT", "Sun, 06 Nov 0000 08:49:37 GMT"]
+        {
             assert_eq!(parse(bad), None, "{bad}");
         }
     }

@@ -104,8 +104,9 @@ impl Api {
 
     async fn forget(&self) -> CliError {
         match forget_revoked(&self.folder, &self.profile, self.door.now_s()).await {
-            Ok(forgotten) => CliError::new(Code::SessionRevoked, format!("this device was revoked; {forgotten}"))
-                .hint(format!("run `collie online login --server {}` to connect it as a new device", self.profile.base)),
+            Ok(forgotten) => CliError::new(Code::SessionRevoked, format!("this device was revoked; {forgotten}")).hint(
+                format!("run `collie online login --server {}` to connect it as a new device", self.profile.base),
+            ),
             Err(trouble) => trouble,
         }
     }

@@ -3,8 +3,8 @@
 use super::{Api, decode, secret_body};
 use crate::error::CliError;
 use crate::state::session::Session;
-use contract::session::{SelectWorkspace, Tokens, WorkspaceSelected};
 use contract::Digest;
+use contract::session::{SelectWorkspace, Tokens, WorkspaceSelected};
 use egress::{Method, Request};
 
 /// Rotates this many seconds before the end, so that a request does not meet it on the way.

@@ -20,10 +20,15 @@ pub struct Way {
 impl Way {
     /// The way to the service at `base`, pinned to `fingerprint` unless that is empty. Sends nothing.
     pub fn new(app: &App, base: &str, fingerprint: &str) -> Result<Self, CliError> {
-        let destination = app.egress(Vec::new()).service(base, trust(fingerprint)?).map_err(|error| refuse(base, error))?;
+        let destination =
+            app.egress(Vec::new()).service(base, trust(fingerprint)?).map_err(|error| refuse(base, error))?;
         let prefix = destination.target().trim_end_matches('/').to_owned();
         let seconds = Duration::from_secs(app.global.timeout);
-        Ok(Self { destination, prefix, limits: Limits { head: seconds, idle: seconds, total: seconds, ..Limits::SERVICE } })
+        Ok(Self {
+            destination,
+            prefix,
+            limits: Limits { head: seconds, idle: seconds, total: seconds, ..Limits::SERVICE },
+        })
     }
 
     /// The same way with less patience: every answer within `seconds`.
@@ -125,7 +130,11 @@ impl Answer {
             Ok(problem) => CliError::from_problem(self.status, &problem),
             Err(_) => CliError::from_problem(
                 self.status,
-                &Problem { error: format!("the service answered HTTP {}", self.status), code: String::new(), field: None },
+                &Problem {
+                    error: format!("the service answered HTTP {}", self.status),
+                    code: String::new(),
+                    field: None,
+                },
             ),
         }
     }

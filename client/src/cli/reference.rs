@@ -25,7 +25,13 @@ pub(super) fn markdown(root: &Command) -> String {
 fn section(out: &mut String, parent: &str, command: &Command) {
     let mut command = command.clone();
     let usage = command.render_usage().to_string();
-    let _ = write!(out, "\n### `{parent} {}`\n\n{}\n\n`{}`\n", command.get_name(), about(&command), usage.trim_start_matches("Usage: "));
+    let _ = write!(
+        out,
+        "\n### `{parent} {}`\n\n{}\n\n`{}`\n",
+        command.get_name(),
+        about(&command),
+        usage.trim_start_matches("Usage: ")
+    );
     table(out, "", command.get_arguments().filter(|argument| !argument.is_global_set()));
 }
 
@@ -42,7 +48,9 @@ fn table<'a>(out: &mut String, title: &str, arguments: impl Iterator<Item = &'a 
 }
 
 fn spelled(argument: &Arg) -> String {
-    let value = argument.get_value_names().map(|names| names.iter().map(|name| format!("<{name}>")).collect::<Vec<_>>().join(" "));
+    let value = argument
+        .get_value_names()
+        .map(|names| names.iter().map(|name| format!("<{name}>")).collect::<Vec<_>>().join(" "));
     let takes_value = argument.get_action().takes_values();
     match argument.get_long() {
         Some(long) if takes_value => format!("--{long} {}", value.unwrap_or_default()),
@@ -52,16 +60,19 @@ fn spelled(argument: &Arg) -> String {
 }
 
 fn meaning(argument: &Arg) -> String {
-    let mut text = argument.get_help().map(ToString::to_string).unwrap_or_default().replace('|', "\\|").replace('\n', " ");
+    let mut text =
+        argument.get_help().map(ToString::to_string).unwrap_or_default().replace('|', "\\|").replace('\n', " ");
     if !text.is_empty() && !text.ends_with('.') {
         text.push('.');
     }
     if argument.get_action().takes_values() {
-        let words: Vec<_> = argument.get_possible_values().iter().map(|value| format!("`{}`", value.get_name())).collect();
+        let words: Vec<_> =
+            argument.get_possible_values().iter().map(|value| format!("`{}`", value.get_name())).collect();
         if !words.is_empty() {
             let _ = write!(text, " One of {}.", words.join(", "));
         }
-        let defaults: Vec<_> = argument.get_default_values().iter().map(|value| value.to_string_lossy().into_owned()).collect();
+        let defaults: Vec<_> =
+            argument.get_default_values().iter().map(|value| value.to_string_lossy().into_owned()).collect();
         if !defaults.is_empty() {
             let _ = write!(text, " Default `{}`.", defaults.join(" "));
         }
@@ -96,7 +107,8 @@ fn exit_codes() -> String {
     ];
     let mut out = String::from("\n## Exit codes\n\n| exit | meaning | error codes |\n|---|---|---|\n");
     for (exit, meaning) in MEANINGS {
-        let codes: Vec<_> = Code::ALL.iter().filter(|code| code.exit() == *exit).map(|code| format!("`{}`", code.as_str())).collect();
+        let codes: Vec<_> =
+            Code::ALL.iter().filter(|code| code.exit() == *exit).map(|code| format!("`{}`", code.as_str())).collect();
         let _ = writeln!(out, "| {} | {meaning} | {} |", *exit as u8, codes.join(", "));
     }
     out

@@ -93,9 +93,15 @@ fn head_lines(held: &Held) -> Vec<String> {
         format!("{}  {}", row.id, row.name),
         format!("  server       {}", row.endpoint),
         format!("  state        {}", state(row)),
-        format!("  scope        {}", if row.project_id.is_empty() { "personal".to_owned() } else { format!("project {}", row.project_id) }),
+        format!(
+            "  scope        {}",
+            if row.project_id.is_empty() { "personal".to_owned() } else { format!("project {}", row.project_id) }
+        ),
         format!("  review       number {}, by {by}", row.review_seq),
-        format!("  manifest     {}", if row.raw_digest.is_empty() { "(no raw manifest)" } else { row.raw_digest.as_str() }),
+        format!(
+            "  manifest     {}",
+            if row.raw_digest.is_empty() { "(no raw manifest)" } else { row.raw_digest.as_str() }
+        ),
         format!("  credential   {}", credential(held)),
     ];
     lines.extend(format_note(row).map(|note| format!("  format       {note}")));
@@ -105,17 +111,25 @@ fn head_lines(held: &Held) -> Vec<String> {
 fn credential(held: &Held) -> String {
     match &held.credential {
         Some(stored) => format!("version {}, sealed in {}, on this device", stored.version, stored.format),
-        None if held.row.credential_version > 0 => format!("version {}, not on this device", held.row.credential_version),
+        None if held.row.credential_version > 0 => {
+            format!("version {}, not on this device", held.row.credential_version)
+        }
         None => "none yet".to_owned(),
     }
 }
 
 fn tool_lines(row: &ConnectionRow, review: Option<&ReviewRecord>) -> Vec<String> {
     let effects: Vec<(String, Option<Effect>, String)> = match review {
-        Some(review) => review.tools.iter().map(|tool| (tool.name.clone(), Some(tool.effect), tool.action.clone())).collect(),
+        Some(review) => {
+            review.tools.iter().map(|tool| (tool.name.clone(), Some(tool.effect), tool.action.clone())).collect()
+        }
         None => row.manifest.iter().map(of_row).collect(),
     };
-    let mut lines = vec![format!("  tools        {}{}", effects.len(), if review.is_some() { "" } else { " (as the service shows them)" })];
+    let mut lines = vec![format!(
+        "  tools        {}{}",
+        effects.len(),
+        if review.is_some() { "" } else { " (as the service shows them)" }
+    )];
     for effect in Effect::ALL.iter().rev() {
         for (name, _, action) in effects.iter().filter(|(_, of, _)| *of == Some(*effect)) {
             lines.push(format!("    {:<10} {name}  [{action}]", effect.as_str()));

@@ -83,7 +83,9 @@ pub async fn run(app: &App, args: &Args) -> Result<Outcome, CliError> {
     let api = service.api()?.within(mirror::SHORT_WAIT_S);
     match mirror::refresh_one(&api, &mut db, &id, service.door().now_ms()).await {
         Ok(Freshness::Fresh) => steps.end("service", "answers"),
-        Ok(Freshness::Stale { why }) => steps.end("service", format!("does not answer ({why}); the copy on this device is used")),
+        Ok(Freshness::Stale { why }) => {
+            steps.end("service", format!("does not answer ({why}); the copy on this device is used"))
+        }
         Err(error) => return Err(steps.fail("service", error)),
     }
     let held = Held::find(&mut db, api.workspace(), &id).await?;
@@ -96,12 +98,15 @@ pub async fn run(app: &App, args: &Args) -> Result<Outcome, CliError> {
     let server = Server::of(&held.row);
     let networks = [db.list_networks(&id).await?, reach::parse_networks(&args.allow_host)?].concat();
     let destination = reach::destination(app, networks, &server).map_err(|error| steps.fail("address", error))?;
-    let addresses = destination.check().await.map_err(|error| steps.fail("address", reach::explain(error.into(), &server)))?;
+    let addresses =
+        destination.check().await.map_err(|error| steps.fail("address", reach::explain(error.into(), &server)))?;
     steps.end("address", addresses.iter().map(ToString::to_string).collect::<Vec<_>>().join(", "));
 
     let auth = reach::auth(opened.credential.credential())?;
-    let mut upstream = Upstream::new(destination, auth, None).map_err(|error| steps.fail("manifest", reach::explain(error, &server)))?;
-    let fetched = upstream.fetch_manifest().await.map_err(|error| steps.fail("manifest", reach::explain(error, &server)))?;
+    let mut upstream = Upstream::new(destination, auth, None)
+        .map_err(|error| steps.fail("manifest", reach::explain(error, &server)))?;
+    let fetched =
+        upstream.fetch_manifest().await.map_err(|error| steps.fail("manifest", reach::explain(error, &server)))?;
     upstream.close().await;
     let (found, tools) = (fetched.manifest.digest(), fetched.manifest.tools().len());
     steps.end("manifest", format!("MCP {}, {tools} tools, {}", fetched.era.as_str(), found.short()));

@@ -25,7 +25,10 @@ pub async fn run(app: &App, _args: &Args) -> Result<Outcome, CliError> {
     for row in &rows {
         let here = db.find_credential(&row.id).await?.is_some();
         lines.push(line(row, here));
-        data.push(Json::from_members([("connection", contract::cjson::to_json(row)?), ("on_this_device", here.into())]));
+        data.push(Json::from_members([
+            ("connection", contract::cjson::to_json(row)?),
+            ("on_this_device", here.into()),
+        ]));
     }
     if rows.is_empty() {
         lines.push("No connections. Share one: collie online share-mcp NAME --url https://…".to_owned());
@@ -38,7 +41,11 @@ pub async fn run(app: &App, _args: &Args) -> Result<Outcome, CliError> {
 }
 
 /// Brings the copy up to date where the device is signed in and the service answers.
-pub(super) async fn refresh(app: &App, service: &Service<'_>, db: &mut Db) -> Result<(WorkspaceId, Freshness), CliError> {
+pub(super) async fn refresh(
+    app: &App,
+    service: &Service<'_>,
+    db: &mut Db,
+) -> Result<(WorkspaceId, Freshness), CliError> {
     if service.profile.standing != Standing::Connected {
         let said = app.global.workspace_id.as_deref().map(str::parse).transpose();
         let said = said.map_err(|error| CliError::usage(format!("`--workspace-id` is {error}")))?;

@@ -25,12 +25,14 @@ pub async fn run(app: &App, args: &Args) -> Result<Outcome, CliError> {
     let id = args.device.id()?;
     let service = app.service()?;
     if id == service.profile.device_id {
-        return Err(CliError::new(Code::DeviceSelf, "this is the device itself").hint("run `collie online logout` to sign it out"));
+        return Err(CliError::new(Code::DeviceSelf, "this is the device itself")
+            .hint("run `collie online logout` to sign it out"));
     }
     let api = service.api()?;
     let list: DeviceList = api.get("/v1/devices").await?;
     let row = list.devices.iter().find(|row| row.id == id).ok_or_else(|| {
-        CliError::new(Code::NotFound, format!("your account has no device {id}")).hint("`collie online devices` lists them")
+        CliError::new(Code::NotFound, format!("your account has no device {id}"))
+            .hint("`collie online devices` lists them")
     })?;
     let repeated = row.revoked_at.is_some();
     if !repeated {
@@ -39,7 +41,11 @@ pub async fn run(app: &App, args: &Args) -> Result<Outcome, CliError> {
     }
     let rows: ConnectionList = api.get("/v1/connections").await?;
     let exposed = exposed(&rows);
-    let first = if repeated { format!("Device {id} was revoked already. Nothing changed.") } else { format!("Revoked device {} ({id}).", row.name) };
+    let first = if repeated {
+        format!("Device {id} was revoked already. Nothing changed.")
+    } else {
+        format!("Revoked device {} ({id}).", row.name)
+    };
     let outcome = Outcome::new(Json::from_members([
         ("revoked", id.as_str().into()),
         ("changed", (!repeated).into()),
@@ -51,7 +57,12 @@ pub async fn run(app: &App, args: &Args) -> Result<Outcome, CliError> {
 }
 
 fn confirm(args: &Args, row: &DeviceRow) -> Result<(), CliError> {
-    if args.yes || prompt::ask_yes(&format!("Revoke device `{}` ({})?", row.name, row.fingerprint), "pass `--yes` to revoke it")? {
+    if args.yes
+        || prompt::ask_yes(
+            &format!("Revoke device `{}` ({})?", row.name, row.fingerprint),
+            "pass `--yes` to revoke it",
+        )?
+    {
         return Ok(());
     }
     Err(CliError::new(Code::Canceled, "the device was not revoked; nothing changed"))
@@ -62,7 +73,9 @@ fn exposed(rows: &ConnectionList) -> Vec<&ConnectionRow> {
     let mut exposed: Vec<_> = rows
         .connections
         .iter()
-        .filter(|row| row.status != Status::Revoked && row.transport == Transport::DeviceDirect && row.credential_version > 0)
+        .filter(|row| {
+            row.status != Status::Revoked && row.transport == Transport::DeviceDirect && row.credential_version > 0
+        })
         .collect();
     exposed.sort_by(|a, b| a.name.cmp(&b.name));
     exposed

@@ -15,7 +15,13 @@ pub async fn run(app: &App) -> Result<Outcome, CliError> {
         let current = if row.id == service.profile.device_id { " · current" } else { "" };
         let revoked = if row.revoked_at.is_some() { " · revoked" } else { "" };
         let name: String = row.name.chars().take(22).collect();
-        format!("  {:<36} {name:<22} last={} {} {}{current}{revoked}", row.id.as_str(), row.last_seen_at, row.fingerprint, row.session_class)
+        format!(
+            "  {:<36} {name:<22} last={} {} {}{current}{revoked}",
+            row.id.as_str(),
+            row.last_seen_at,
+            row.fingerprint,
+            row.session_class
+        )
     });
     let lines: Vec<_> = lines.collect();
     Ok(Outcome::new(Json::from_members([

@@ -85,12 +85,22 @@ pub async fn run(app: &App, args: &Args) -> Result<Outcome, CliError> {
             checks.push(permissions(&service, args));
             checks.push(device_key(&service));
             checks.push(sealing_key(&service).await);
-            checks.push(Check::new("key storage", State::Green, "keys are files of mode 0600; whoever reads them as this user has them", ""));
+            checks.push(Check::new(
+                "key storage",
+                State::Green,
+                "keys are files of mode 0600; whoever reads them as this user has them",
+                "",
+            ));
             checks.extend(database(&service).await);
             checks.push(pin(&service));
             checks.extend(network(app, &service).await);
         }
-        Ok(None) => checks.push(Check::new("connection", State::Yellow, "this device is not connected", "run `collie online login --server <url>`")),
+        Ok(None) => checks.push(Check::new(
+            "connection",
+            State::Yellow,
+            "this device is not connected",
+            "run `collie online login --server <url>`",
+        )),
         Err(error) => checks.push(Check::of_error("profile", State::Red, &error)),
     }
     report(&checks)
@@ -128,15 +138,27 @@ fn permissions(service: &Service<'_>, args: &Args) -> Check {
         }
     }
     match open.is_empty() {
-        true => Check::new(NAME, State::Green, format!("only this user can read {}", service.folder.path().display()), ""),
-        false => Check::new(NAME, State::Red, format!("others can read {}", open.join(", ")), "run `collie online doctor --fix`; decide whether what is in there is still secret"),
+        true => {
+            Check::new(NAME, State::Green, format!("only this user can read {}", service.folder.path().display()), "")
+        }
+        false => Check::new(
+            NAME,
+            State::Red,
+            format!("others can read {}", open.join(", ")),
+            "run `collie online doctor --fix`; decide whether what is in there is still secret",
+        ),
     }
 }
 
 fn device_key(service: &Service<'_>) -> Check {
     const NAME: &str = "device key";
     if service.profile.standing != Standing::Connected {
-        return Check::new(NAME, State::Yellow, "this device is signed out, so it has none", "run `collie online login`");
+        return Check::new(
+            NAME,
+            State::Yellow,
+            "this device is signed out, so it has none",
+            "run `collie online login`",
+        );
     }
     match service.folder.device_key() {
         Ok(key) => Check::new(NAME, State::Green, format!("fingerprint {}", key.public_key().fingerprint()), ""),
@@ -147,7 +169,10 @@ fn device_key(service: &Service<'_>) -> Check {
 async fn sealing_key(service: &Service<'_>) -> Check {
     const NAME: &str = "sealing key";
     let sealed = match service.db().await {
-        Ok(mut db) => db.list_connections(&service.profile.workspace_id).await.is_ok_and(|rows| sealing::has_sealed(&rows, SealFormat::V2)),
+        Ok(mut db) => db
+            .list_connections(&service.profile.workspace_id)
+            .await
+            .is_ok_and(|rows| sealing::has_sealed(&rows, SealFormat::V2)),
         Err(_) => false,
     };
     match service.folder.find_sealing_key() {
@@ -171,7 +196,15 @@ async fn database(service: &Service<'_>) -> Vec<Check> {
     };
     let whole = match db.integrity().await {
         Ok(word) if word == "ok" => Check::new(NAME, State::Green, "whole", ""),
-        Ok(word) => Check::new(NAME, State::Red, format!("damaged: {word}"), format!("move {} away; the copy is read again from the service, the ledger of calls is lost", service.folder.database().display())),
+        Ok(word) => Check::new(
+            NAME,
+            State::Red,
+            format!("damaged: {word}"),
+            format!(
+                "move {} away; the copy is read again from the service, the ledger of calls is lost",
+                service.folder.database().display()
+            ),
+        ),
         Err(error) => Check::of_error(NAME, State::Red, &error),
     };
     let ledger = match db.list_uncertain().await {
@@ -207,10 +240,15 @@ async fn network(app: &App, service: &Service<'_>) -> Vec<Check> {
     };
     let answer = match answer {
         Ok(answer) => answer,
-        Err(error) if error.code == Code::Unreachable => return vec![Check::of_error("service", State::Yellow, &error)],
+        Err(error) if error.code == Code::Unreachable => {
+            return vec![Check::of_error("service", State::Yellow, &error)];
+        }
         Err(error) => return vec![Check::of_error("service", State::Red, &error)],
     };
-    let mut checks = vec![Check::new("service", State::Green, format!("{} answers", profile.base), ""), clock(answer.clock_difference_s(app.door.now_s()))];
+    let mut checks = vec![
+        Check::new("service", State::Green, format!("{} answers", profile.base), ""),
+        clock(answer.clock_difference_s(app.door.now_s())),
+    ];
     if profile.standing == Standing::Connected {
         checks.push(session(service).await);
     }
@@ -219,7 +257,9 @@ async fn network(app: &App, service: &Service<'_>) -> Vec<Check> {
 
 fn clock(difference_s: Option<i64>) -> Check {
     const NAME: &str = "clock";
-    let Some(difference) = difference_s else { return Check::new(NAME, State::Yellow, "the service does not say its time", "") };
+    let Some(difference) = difference_s else {
+        return Check::new(NAME, State::Yellow, "the service does not say its time", "");
+    };
     let size = difference.unsigned_abs();
     let what = format!("{size} s {} the service's", if difference < 0 { "behind" } else { "ahead of" });
     if size > limits::REQUEST_SKEW_S_MAX {
@@ -236,8 +276,15 @@ async fn session(service: &Service<'_>) -> Check {
         Err(error) => Err(error),
     };
     match me {
-        Ok(me) if me.deployment_id == service.profile.deployment_id => Check::new(NAME, State::Green, format!("signed in as {}", me.display_name), ""),
-        Ok(_) => Check::new(NAME, State::Red, "the service is another installation than the pinned one", "run `collie online login --replace` if it was installed anew; else do not trust it"),
+        Ok(me) if me.deployment_id == service.profile.deployment_id => {
+            Check::new(NAME, State::Green, format!("signed in as {}", me.display_name), "")
+        }
+        Ok(_) => Check::new(
+            NAME,
+            State::Red,
+            "the service is another installation than the pinned one",
+            "run `collie online login --replace` if it was installed anew; else do not trust it",
+        ),
         Err(error) => Check::of_error(NAME, State::Red, &error),
     }
 }

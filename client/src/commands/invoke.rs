@@ -89,7 +89,8 @@ fn parse_object(text: &str) -> Result<Json, CliError> {
     let json = cjson::parse(text.as_bytes(), limits::ARGUMENTS_BYTES_MAX)
         .map_err(|error| CliError::usage(format!("the arguments cannot be read: {error}")))?;
     if json.as_object().is_none() {
-        return Err(CliError::usage("the arguments are no JSON object").hint("for example --arguments '{\"to\":\"ada@example.test\"}'"));
+        return Err(CliError::usage("the arguments are no JSON object")
+            .hint("for example --arguments '{\"to\":\"ada@example.test\"}'"));
     }
     Ok(json)
 }
@@ -97,7 +98,8 @@ fn parse_object(text: &str) -> Result<Json, CliError> {
 fn single_arguments(said: &[String]) -> Result<Json, CliError> {
     let mut members = BTreeMap::new();
     for one in said {
-        let (name, text) = one.split_once('=').ok_or_else(|| CliError::usage(format!("`{one}` is not of the form NAME=TEXT")))?;
+        let (name, text) =
+            one.split_once('=').ok_or_else(|| CliError::usage(format!("`{one}` is not of the form NAME=TEXT")))?;
         let (name, value) = match name.strip_suffix(':') {
             Some(name) => {
                 let value = cjson::parse(text.as_bytes(), limits::ARGUMENTS_BYTES_MAX);
@@ -170,7 +172,9 @@ mod tests {
     fn single_arguments_are_texts_unless_they_say_otherwise() {
         let read = |said: &[&str]| single_arguments(&said.iter().map(|&one| one.to_owned()).collect::<Vec<_>>());
         assert_eq!(
-            read(&["to=ada@example.test", "count:=5", "text=5", "empty=", "list:=[1.50]"]).map(|json| json.canonical_string()).as_deref(),
+            read(&["to=ada@example.test", "count:=5", "text=5", "empty=", "list:=[1.50]"])
+                .map(|json| json.canonical_string())
+                .as_deref(),
             Ok(r#"{"count":5,"empty":"","list":[1.50],"text":"5","to":"ada@example.test"}"#)
         );
         for bad in [&["to"][..], &["a=1", "a=2"], &["a:=x"], &["a=1", "a:=1"]] {

@@ -39,7 +39,8 @@ fn check(app: &App, args: &Args) -> Result<(), CliError> {
         return Err(CliError::usage("`key-export` prints the key and nothing else; it has no `--json`"));
     }
     if !args.yes {
-        return Err(CliError::usage("`key-export` prints the key that opens every credential of yours").hint("say `collie online key-export --yes` where nobody else can read it"));
+        return Err(CliError::usage("`key-export` prints the key that opens every credential of yours")
+            .hint("say `collie online key-export --yes` where nobody else can read it"));
     }
     if !args.stdout_secret && !app.output.is_for_a_person() {
         return Err(CliError::usage("standard output is not a terminal, so the key could end up in a file")
@@ -49,14 +50,16 @@ fn check(app: &App, args: &Args) -> Result<(), CliError> {
 }
 
 fn text(service: &Service<'_>) -> Result<(Secret<String>, String), CliError> {
-    let key = service.folder.find_sealing_key()?.ok_or_else(|| none("it is made when the first credential is sealed"))?;
+    let key =
+        service.folder.find_sealing_key()?.ok_or_else(|| none("it is made when the first credential is sealed"))?;
     let text = recovery::encode_usk(&key).map_err(|error| CliError::internal(error.to_string()))?;
     Ok((text, key.id().short()))
 }
 
 async fn v1_text(service: &Service<'_>) -> Result<(Secret<String>, String), CliError> {
     let key = service.find_v1_key().await?;
-    let key = key.ok_or_else(|| none("it is made by the first `share-mcp --for-public-client`, or taken by `key-import`"))?;
+    let key =
+        key.ok_or_else(|| none("it is made by the first `share-mcp --for-public-client`, or taken by `key-import`"))?;
     Ok((key.to_text(), "of the public client".to_owned()))
 }
 

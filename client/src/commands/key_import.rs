@@ -31,7 +31,10 @@ pub struct Args {
 const TEXT_BYTES_MAX: usize = 1024;
 
 /// Runs `key-import`.
-#[expect(clippy::await_holding_invalid_type, reason = "a key text is checked before any network (2.b.3) and proved by what the network brings (2.b.9)")]
+#[expect(
+    clippy::await_holding_invalid_type,
+    reason = "a key text is checked before any network (2.b.3) and proved by what the network brings (2.b.9)"
+)]
 pub async fn run(app: &App, args: &Args) -> Result<Outcome, CliError> {
     let service = app.service()?;
     let text = match &args.text {
@@ -40,7 +43,11 @@ pub async fn run(app: &App, args: &Args) -> Result<Outcome, CliError> {
     };
     // EXPOSE: to the choice between two formats.
     let is_v1 = text.with(|text| text.trim().starts_with(v1::PREFIX));
-    let outcome = if is_v1 { import_v1(&service, args, &text_v1(&text)?).await? } else { import(&service, args, text_v2(&text)?).await? };
+    let outcome = if is_v1 {
+        import_v1(&service, args, &text_v1(&text)?).await?
+    } else {
+        import(&service, args, text_v2(&text)?).await?
+    };
     Ok(match args.text {
         Some(_) => outcome.warn("the key stood on the command line, where other programs and the shell's history can see it; next time leave it out"),
         None => outcome,
@@ -48,7 +55,9 @@ pub async fn run(app: &App, args: &Args) -> Result<Outcome, CliError> {
 }
 
 fn text_v2(text: &Secret<String>) -> Result<UserSealingKey, CliError> {
-    recovery::decode_usk(text).map_err(|error| CliError::usage(error.to_string()).hint("copy it again from the other device; nothing was stored"))
+    recovery::decode_usk(text).map_err(|error| {
+        CliError::usage(error.to_string()).hint("copy it again from the other device; nothing was stored")
+    })
 }
 
 fn text_v1(text: &Secret<String>) -> Result<V1Key, CliError> {
@@ -58,7 +67,9 @@ fn text_v1(text: &Secret<String>) -> Result<V1Key, CliError> {
 async fn import(service: &Service<'_>, args: &Args, key: UserSealingKey) -> Result<Outcome, CliError> {
     let id = key.id().short();
     match service.folder.find_sealing_key()? {
-        Some(held) if held.id() == key.id() => return Ok(done(&id, 0, false).line(format!("Key {id} is here already. Nothing changed."))),
+        Some(held) if held.id() == key.id() => {
+            return Ok(done(&id, 0, false).line(format!("Key {id} is here already. Nothing changed.")));
+        }
         Some(held) => return Err(other_present(&held.id().short())),
         None => {}
     }
@@ -68,7 +79,9 @@ async fn import(service: &Service<'_>, args: &Args, key: UserSealingKey) -> Resu
     let opened = proof.count(|row, sealed| open_connection(&key, tenancy, row, sealed, &proof.directory).is_ok());
     proof.judge(args, opened)?;
     match service.folder.store_sealing_key(&key)? {
-        Made::New => Ok(done(&id, opened, true).line(format!("Imported key {id}; it opens {opened} sealed connection(s)."))),
+        Made::New => {
+            Ok(done(&id, opened, true).line(format!("Imported key {id}; it opens {opened} sealed connection(s).")))
+        }
         // Another process was first; what it stored is judged by the next run.
         Made::WasThere => Err(other_present("of another process")),
     }
@@ -86,10 +99,15 @@ async fn import_v1(service: &Service<'_>, args: &Args, key: &V1Key) -> Result<Ou
     let opened = proof.count(|row, sealed| opens_v1(key, &api, service, row, sealed));
     proof.judge(args, opened)?;
     service.ready_sealing_key(&api).await.map_err(|error| {
-        if error.code == Code::KeyRequired { key_required("the public client's key is kept under your own sealing key") } else { error }
+        if error.code == Code::KeyRequired {
+            key_required("the public client's key is kept under your own sealing key")
+        } else {
+            error
+        }
     })?;
     service.store_v1_key(&service.seal_v1_key(key)?).await?;
-    Ok(done("v1", opened, true).line(format!("Imported the public client's key; it opens {opened} sealed connection(s).")))
+    Ok(done("v1", opened, true)
+        .line(format!("Imported the public client's key; it opens {opened} sealed connection(s).")))
 }
 
 fn opens_v1(key: &V1Key, api: &Api, service: &Service<'_>, row: &ConnectionRow, sealed: &Json) -> bool {
@@ -110,7 +128,8 @@ impl Proof {
         let devices: DeviceList = api.get("/v1/devices").await?;
         let mut objects = Vec::new();
         for row in rows.connections.into_iter().filter(|row| is_sealed(row, format)) {
-            let answer: CredentialAnswer = api.get(&format!("/v1/connections/{}/credential", segment(row.id.as_str()))).await?;
+            let answer: CredentialAnswer =
+                api.get(&format!("/v1/connections/{}/credential", segment(row.id.as_str()))).await?;
             objects.push((row, answer.sealed_credential));
         }
         Ok(Self { objects, directory: Directory::of_rows(&devices.devices) })

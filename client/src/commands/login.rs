@@ -71,20 +71,23 @@ pub async fn run(app: &App, args: &Args) -> Result<Outcome, CliError> {
 
 /// The service that is meant: what was said, the one of a login that waits, or the one signed in to last.
 fn find_base(app: &App) -> Result<String, CliError> {
-    let waiting = || Ok::<_, CliError>(app.state.find_waiting()?.filter(|pairing| pairing.expires_at > app.door.now_s()));
+    let waiting =
+        || Ok::<_, CliError>(app.state.find_waiting()?.filter(|pairing| pairing.expires_at > app.door.now_s()));
     let base = match &app.global.server {
         Some(said) => Some(normal_base(said)?),
         None => waiting()?.map(|pairing| pairing.base).or(app.find_base()?),
     };
     base.ok_or_else(|| {
-        CliError::usage("which service?").hint("pass `--server <url>`, for example http://127.0.0.1:7420 on this machine or https://collie.example")
+        CliError::usage("which service?")
+            .hint("pass `--server <url>`, for example http://127.0.0.1:7420 on this machine or https://collie.example")
     })
 }
 
 /// The pin for this login: what was said, else that of the login that waits, else what was pinned before.
 fn said_fingerprint(args: &Args, before: Option<&Profile>, waiting: Option<&Pairing>) -> Result<String, CliError> {
     let Some(said) = &args.server_fingerprint else {
-        let pinned = waiting.map(|pairing| &pairing.server_fingerprint).or(before.map(|profile| &profile.server_fingerprint));
+        let pinned =
+            waiting.map(|pairing| &pairing.server_fingerprint).or(before.map(|profile| &profile.server_fingerprint));
         return Ok(pinned.cloned().unwrap_or_default());
     };
     match trust(said)? {
@@ -97,9 +100,16 @@ fn said_fingerprint(args: &Args, before: Option<&Profile>, waiting: Option<&Pair
 fn repeat(app: &App, args: &Args, profile: &Profile, fingerprint: &str) -> Result<Outcome, CliError> {
     let other_name = args.device_name.as_ref().is_some_and(|name| name.trim() != profile.device_name);
     if other_name || fingerprint != profile.server_fingerprint {
-        let what = if other_name { format!("under the name `{}`", profile.device_name) } else { "with another certificate pin".to_owned() };
-        return Err(CliError::new(Code::DeviceExists, format!("this device is connected to {} already, {what}", profile.base))
-            .hint("run the command with `--replace` to connect it again as a new device"));
+        let what = if other_name {
+            format!("under the name `{}`", profile.device_name)
+        } else {
+            "with another certificate pin".to_owned()
+        };
+        return Err(CliError::new(
+            Code::DeviceExists,
+            format!("this device is connected to {} already, {what}", profile.base),
+        )
+        .hint("run the command with `--replace` to connect it again as a new device"));
     }
     if app.state.find_current()?.as_deref() != Some(profile.base.as_str()) {
         app.state.set_current(&profile.base)?;
@@ -173,7 +183,10 @@ async fn finish(
     fingerprint: &str,
     base: &str,
 ) -> Result<Outcome, CliError> {
-    let replaced = before.as_ref().filter(|profile| profile.standing == Standing::Connected).map(|profile| profile.device_id.clone());
+    let replaced = before
+        .as_ref()
+        .filter(|profile| profile.standing == Standing::Connected)
+        .map(|profile| profile.device_id.clone());
     let now_s = app.door.now_s();
     let profile = Profile {
         base: base.to_owned(),
@@ -217,15 +230,20 @@ async fn finish(
 }
 
 fn before_device(device: &DeviceId) -> String {
-    format!("the device this was before ({device}) stays on the account without a key; run `collie online device-revoke {device}` to end it")
+    format!(
+        "the device this was before ({device}) stays on the account without a key; run `collie online device-revoke {device}` to end it"
+    )
 }
 
 /// The same device id at another service would let that service use what is signed here.
 fn refuse_collision(app: &App, profile: &Profile) -> Result<(), CliError> {
     let others = app.state.list_profiles()?;
     match others.iter().find(|other| other.base != profile.base && other.device_id == profile.device_id) {
-        Some(other) => Err(CliError::new(Code::TrustPin, format!("this service assigned the device id that {} assigned before", other.base))
-            .hint("do not trust this service: it may want to use at the other one what this device signs for it")),
+        Some(other) => Err(CliError::new(
+            Code::TrustPin,
+            format!("this service assigned the device id that {} assigned before", other.base),
+        )
+        .hint("do not trust this service: it may want to use at the other one what this device signs for it")),
         None => Ok(()),
     }
 }
@@ -234,7 +252,8 @@ fn refuse_collision(app: &App, profile: &Profile) -> Result<(), CliError> {
 async fn greet(api: &Api, profile: &Profile, folder: &ServiceDir) -> Result<Outcome, CliError> {
     let me: Result<WhoAmI, CliError> = api.get("/v1/whoami").await;
     let name = me.as_ref().map_or_else(|_| profile.user_id.to_string(), |me| me.display_name.clone());
-    let mut outcome = Outcome::new(data(profile, Some(&name))?).line(format!("Connected {name} as device {}.", profile.device_name));
+    let mut outcome =
+        Outcome::new(data(profile, Some(&name))?).line(format!("Connected {name} as device {}.", profile.device_name));
     if let Err(error) = me {
         return Ok(outcome.warn(format!("the first signed request did not get through: {error}")));
     }

@@ -37,10 +37,15 @@ pub async fn run(app: &App, args: &Args) -> Result<Outcome, CliError> {
     // The device may have been revoked already; then everything is forgotten and that is how it stands.
     let profile = service.folder.find_profile()?.unwrap_or_else(|| service.profile.clone());
     if profile.standing == Standing::Connected {
-        service.folder.store_profile(&Profile { standing: Standing::SignedOut, changed_at: app.door.now_s(), ..profile })?;
+        service.folder.store_profile(&Profile {
+            standing: Standing::SignedOut,
+            changed_at: app.door.now_s(),
+            ..profile
+        })?;
     }
     drop(lock);
-    let mut outcome = Outcome::new(data(revoked, mirror)).line(format!("Signed out on this device. Local mirror {mirror}."));
+    let mut outcome =
+        Outcome::new(data(revoked, mirror)).line(format!("Signed out on this device. Local mirror {mirror}."));
     if !revoked {
         let device = &service.profile.device_id;
         outcome = outcome.warn(match trouble {
@@ -49,7 +54,10 @@ pub async fn run(app: &App, args: &Args) -> Result<Outcome, CliError> {
         });
     }
     if service.folder.find_sealing_key()?.is_some() {
-        outcome = outcome.warn(format!("the sealing key stays in {}: whoever can read this folder and a sealed copy can open it", service.folder.path().display()));
+        outcome = outcome.warn(format!(
+            "the sealing key stays in {}: whoever can read this folder and a sealed copy can open it",
+            service.folder.path().display()
+        ));
     }
     Ok(outcome)
 }
@@ -79,7 +87,9 @@ async fn revoke(service: &Service<'_>, args: &Args) -> Result<(bool, Option<CliE
         Ok(_) => Ok((true, None)),
         Err(error) if error.code == Code::SessionRevoked => Ok((true, None)),
         Err(error) if args.force => Ok((false, Some(error))),
-        Err(error) => Err(error.hint("run `collie online logout --force` to sign out here anyway; then revoke this device from another one")),
+        Err(error) => Err(error.hint(
+            "run `collie online logout --force` to sign out here anyway; then revoke this device from another one",
+        )),
     }
 }
 

@@ -73,7 +73,8 @@ impl Held {
         let mut db = service.db().await?;
         self.uncertain = db.count_uncertain().await?;
         self.rows = db.list_connections(&service.profile.workspace_id).await?;
-        self.sealed = u64::try_from(db.list_credentials(&service.profile.workspace_id).await?.len()).unwrap_or(u64::MAX);
+        self.sealed =
+            u64::try_from(db.list_credentials(&service.profile.workspace_id).await?.len()).unwrap_or(u64::MAX);
         Ok(())
     }
 
@@ -106,7 +107,9 @@ fn lines(service: &Service<'_>, held: &Held, reachable: Option<bool>) -> Vec<Str
     let profile = &service.profile;
     let mut lines = vec![match profile.standing {
         Standing::Connected => format!("Connected to {} as device {}.", profile.base, profile.device_name),
-        Standing::SignedOut => format!("Signed out of {}. Connect again by `collie online login --server {}`.", profile.base, profile.base),
+        Standing::SignedOut => {
+            format!("Signed out of {}. Connect again by `collie online login --server {}`.", profile.base, profile.base)
+        }
         Standing::Revoked => format!("Revoked at {}; its keys and its sealed copy were deleted.", profile.base),
     }];
     lines.push(format!("  user         {}", profile.user_id));
@@ -131,7 +134,10 @@ fn lines(service: &Service<'_>, held: &Held, reachable: Option<bool>) -> Vec<Str
         lines.push("Needs you: sealed connections are here without their key. `collie online key-import` takes it from another device.".to_owned());
     }
     if held.uncertain > 0 {
-        lines.push(format!("Needs you: {} call(s) have an outcome that nobody knows. `collie online doctor` lists them.", held.uncertain));
+        lines.push(format!(
+            "Needs you: {} call(s) have an outcome that nobody knows. `collie online doctor` lists them.",
+            held.uncertain
+        ));
     }
     match reachable {
         Some(true) => lines.push("The service answers.".to_owned()),
@@ -150,7 +156,13 @@ fn data(service: &Service<'_>, held: &Held, reachable: Option<bool>) -> Json {
         ("server", profile.base.as_str().into()),
         ("user_id", profile.user_id.as_str().into()),
         ("workspace_id", profile.workspace_id.as_str().into()),
-        ("device", Json::from_members([("id", profile.device_id.as_str().into()), ("name", profile.device_name.as_str().into())])),
+        (
+            "device",
+            Json::from_members([
+                ("id", profile.device_id.as_str().into()),
+                ("name", profile.device_name.as_str().into()),
+            ]),
+        ),
         (
             "keys",
             Json::from_members([

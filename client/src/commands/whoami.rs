@@ -13,13 +13,18 @@ pub async fn run(app: &App) -> Result<Outcome, CliError> {
     let me: Result<WhoAmI, CliError> = service.api()?.get("/v1/whoami").await;
     let (me, warning) = match me {
         Ok(me) => (Some(me), None),
-        Err(error) if error.code == Code::Unreachable => (None, Some(format!("the service did not answer; shown is what this device knows ({error})"))),
+        Err(error) if error.code == Code::Unreachable => {
+            (None, Some(format!("the service did not answer; shown is what this device knows ({error})")))
+        }
         Err(error) => return Err(error),
     };
     let profile = &service.profile;
     if me.as_ref().is_some_and(|me| me.deployment_id != profile.deployment_id || me.device_id != profile.device_id) {
-        return Err(CliError::new(Code::TrustPin, "the service answers as another installation than the one this device was connected to")
-            .hint("if it was installed anew, run `collie online login --replace`; else do not trust it"));
+        return Err(CliError::new(
+            Code::TrustPin,
+            "the service answers as another installation than the one this device was connected to",
+        )
+        .hint("if it was installed anew, run `collie online login --replace`; else do not trust it"));
     }
     let display_name = me.as_ref().map_or("", |me| me.display_name.as_str());
     let mut outcome = Outcome::new(Json::from_members([

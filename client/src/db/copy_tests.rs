@@ -27,7 +27,8 @@ async fn what_is_stored_comes_back_and_what_is_forgotten_is_gone() {
     let names: Vec<_> = db.list_connections(&mine).await.expect("lists").into_iter().map(|row| row.name).collect();
     assert_eq!(names, ["alpha", "beta"]);
     let id = ConnectionId::parse("conn_a").expect("an id");
-    let sealed = StoredCredential { format: SealFormat::V2, version: 3, sealed: Json::from("ciphertext-canary"), updated_at: 9 };
+    let sealed =
+        StoredCredential { format: SealFormat::V2, version: 3, sealed: Json::from("ciphertext-canary"), updated_at: 9 };
     db.store_credential(&id, &sealed, 1).await.expect("stores");
     assert_eq!(db.find_credential(&id).await.expect("finds"), Some(sealed));
     let manifest = Json::from_members([("tools", Vec::new().into())]);
@@ -50,7 +51,11 @@ async fn what_is_stored_comes_back_and_what_is_forgotten_is_gone() {
 async fn marks_only_rise_and_outlive_the_copy() {
     let (_folder, mut db) = temporary().await;
     let id = ConnectionId::parse("conn_a").expect("an id");
-    let mark = |review_seq, credential_version, commit: &str| HighWater { review_seq, credential_version, credential_commit: commit.to_owned() };
+    let mark = |review_seq, credential_version, commit: &str| HighWater {
+        review_seq,
+        credential_version,
+        credential_commit: commit.to_owned(),
+    };
     for (mark, rises) in [
         (mark(1, 1, "a"), true),
         (mark(1, 1, "a"), true),

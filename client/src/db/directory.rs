@@ -30,7 +30,8 @@ impl Db {
 
     /// The keys, revoked devices' included.
     pub async fn find_directory(&mut self) -> Result<Directory, CliError> {
-        let rows = sqlx::query("SELECT device_id, public_key FROM directory_device").fetch_all(&mut self.connection).await?;
+        let rows =
+            sqlx::query("SELECT device_id, public_key FROM directory_device").fetch_all(&mut self.connection).await?;
         let mut keys = Vec::new();
         for row in rows {
             let device = DeviceId::parse(row.try_get(0)?);

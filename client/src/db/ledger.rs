@@ -7,8 +7,10 @@ use sqlx::Row as _;
 impl Db {
     /// How many calls have an outcome that nobody knows.
     pub async fn count_uncertain(&mut self) -> Result<u64, CliError> {
-        let count: i64 =
-            sqlx::query("SELECT count(*) FROM invocation WHERE state IN ('intent', 'uncertain')").fetch_one(&mut self.connection).await?.try_get(0)?;
+        let count: i64 = sqlx::query("SELECT count(*) FROM invocation WHERE state IN ('intent', 'uncertain')")
+            .fetch_one(&mut self.connection)
+            .await?
+            .try_get(0)?;
         Ok(u64::try_from(count).unwrap_or(0))
     }
 
@@ -18,7 +20,14 @@ impl Db {
             .fetch_all(&mut self.connection)
             .await?;
         rows.iter()
-            .map(|row| Ok(format!("{} on {} (key {})", row.try_get::<&str, _>(0)?, row.try_get::<&str, _>(1)?, row.try_get::<&str, _>(2)?)))
+            .map(|row| {
+                Ok(format!(
+                    "{} on {} (key {})",
+                    row.try_get::<&str, _>(0)?,
+                    row.try_get::<&str, _>(1)?,
+                    row.try_get::<&str, _>(2)?
+                ))
+            })
             .collect()
     }
 }

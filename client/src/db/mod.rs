@@ -81,8 +81,11 @@ impl Db {
         // Another process may have been first.
         let found: i64 = sqlx::query("PRAGMA user_version").fetch_one(&mut *transaction).await?.try_get(0)?;
         if found > known {
-            return Err(CliError::new(Code::Unsupported, format!("the local database has version {found}, this program knows {known}"))
-                .hint("use the newer `collie` that wrote it"));
+            return Err(CliError::new(
+                Code::Unsupported,
+                format!("the local database has version {found}, this program knows {known}"),
+            )
+            .hint("use the newer `collie` that wrote it"));
         }
         let done = usize::try_from(found).unwrap_or(0);
         for migration in MIGRATIONS.iter().skip(done) {
@@ -111,7 +114,8 @@ mod tests {
             let found: i64 = sqlx::query(pragma).fetch_one(&mut db.connection).await.expect("answers").get(0);
             assert_eq!(found, value, "{pragma}");
         }
-        let mode: String = sqlx::query("PRAGMA journal_mode").fetch_one(&mut db.connection).await.expect("answers").get(0);
+        let mode: String =
+            sqlx::query("PRAGMA journal_mode").fetch_one(&mut db.connection).await.expect("answers").get(0);
         assert_eq!(mode, "wal");
         for entry in std::fs::read_dir(folder.path()).expect("lists") {
             let path = entry.expect("an entry").path();

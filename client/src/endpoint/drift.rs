@@ -13,7 +13,8 @@ pub(super) async fn block(api: &Api, db: &mut Db, held: &Held, reading: &Reading
     let narrowed = ConnectionRow { status: Status::ReviewRequired, reviewed_digest: String::new(), ..held.row.clone() };
     let stored = db.store_connection(&held.workspace, &narrowed, now_ms).await;
     let told = report(api, held, reading).await;
-    let mut message = format!("the server of `{}` offers something else than was reviewed; nothing was called", held.row.name);
+    let mut message =
+        format!("the server of `{}` offers something else than was reviewed; nothing was called", held.row.name);
     if let Err(error) = &told {
         message.push_str(&format!(" (the service could not be told: {error})"));
     }

@@ -47,8 +47,11 @@ impl Held {
         match row.transport {
             Profile::DeviceDirect => {}
             Profile::CloudProxy => {
-                return Err(CliError::new(Code::Unsupported, format!("`{}` is of the cloud_proxy profile, which this version does not call", row.name))
-                    .hint("share the server again with `--transport device_direct`"));
+                return Err(CliError::new(
+                    Code::Unsupported,
+                    format!("`{}` is of the cloud_proxy profile, which this version does not call", row.name),
+                )
+                .hint("share the server again with `--transport device_direct`"));
             }
         }
         match row.status {
@@ -66,8 +69,11 @@ impl Held {
     /// The sealed credential, which a usable connection has.
     pub fn credential(&self) -> Result<&StoredCredential, CliError> {
         self.credential.as_ref().ok_or_else(|| {
-            CliError::new(Code::NotFound, format!("the sealed credential of `{}` is not on this device yet", self.row.name))
-                .hint("run `collie online connections` while the service answers")
+            CliError::new(
+                Code::NotFound,
+                format!("the sealed credential of `{}` is not on this device yet", self.row.name),
+            )
+            .hint("run `collie online connections` while the service answers")
         })
     }
 }
@@ -79,5 +85,8 @@ pub(super) fn who_can_lift(row: &ConnectionRow) -> String {
         Scope::Personal => "you, on any of your devices",
         Scope::Project => "the person who shared it, on any of their devices",
     };
-    format!("{who}: look by `collie online connection-review {} --diff`, decide by `collie online connection-review {}`", row.id, row.id)
+    format!(
+        "{who}: look by `collie online connection-review {} --diff`, decide by `collie online connection-review {}`",
+        row.id, row.id
+    )
 }

@@ -20,10 +20,14 @@ pub struct PublicRows {
 impl PublicRows {
     /// Reads the rows. They must have the digest that the row says, because that is what the credential is bound to.
     pub async fn read(db: &mut Db, row: &ConnectionRow) -> Result<Self, CliError> {
-        let sound = manifest::check_v1(&row.manifest).is_ok() && manifest::digest_v1(&row.manifest).b64u() == row.manifest_digest;
+        let sound = manifest::check_v1(&row.manifest).is_ok()
+            && manifest::digest_v1(&row.manifest).b64u() == row.manifest_digest;
         if !sound {
-            return Err(CliError::new(Code::SignatureInvalid, format!("the tools of `{}` are not those its digest names", row.name))
-                .hint("nothing was opened or sent; ask the service's operator"));
+            return Err(CliError::new(
+                Code::SignatureInvalid,
+                format!("the tools of `{}` are not those its digest names", row.name),
+            )
+            .hint("nothing was opened or sent; ask the service's operator"));
         }
         let pinned = db.find_public_pin(row).await?;
         Ok(Self { row: row.clone(), pinned })
@@ -49,7 +53,12 @@ impl PublicRows {
     }
 
     /// The review that these rows amount to on the manifest that was read; none where the server offers something else than the rows say. Pins the manifest at the first time.
-    pub async fn review_of(self, db: &mut Db, reading: &Reading, now_ms: u64) -> Result<Option<TrustedReview>, CliError> {
+    pub async fn review_of(
+        self,
+        db: &mut Db,
+        reading: &Reading,
+        now_ms: u64,
+    ) -> Result<Option<TrustedReview>, CliError> {
         let (found, era) = (reading.live.raw_digest, reading.live.era);
         if !self.agrees_with(&reading.manifest, era) {
             return Ok(None);
@@ -128,20 +137,27 @@ fn reviewed(row: &Json, manifest: &RawManifest) -> Option<ReviewedTool> {
 
 impl Db {
     async fn find_public_pin(&mut self, row: &ConnectionRow) -> Result<Option<(Digest, Era)>, CliError> {
-        let pin = sqlx::query("SELECT raw_digest, era FROM public_pin WHERE connection_id = $1 AND manifest_digest = $2")
-            .bind(row.id.as_str())
-            .bind(&row.manifest_digest)
-            .fetch_optional(&mut self.connection)
-            .await?;
+        let pin =
+            sqlx::query("SELECT raw_digest, era FROM public_pin WHERE connection_id = $1 AND manifest_digest = $2")
+                .bind(row.id.as_str())
+                .bind(&row.manifest_digest)
+                .fetch_optional(&mut self.connection)
+                .await?;
         let Some(pin) = pin else { return Ok(None) };
-        let impossible = |column| CliError::internal(format!("the local database holds an impossible value in public_pin.{column}"));
+        let impossible =
+            |column| CliError::internal(format!("the local database holds an impossible value in public_pin.{column}"));
         let digest = Digest::parse(pin.try_get(0)?).map_err(|_| impossible("raw_digest"))?;
         let era = Era::parse(pin.try_get(1)?).ok_or_else(|| impossible("era"))?;
         Ok(Some((digest, era)))
     }
 
     /// Pins the raw manifest of a public client's rows; another pin stands only for other rows.
-    pub async fn store_public_pin(&mut self, row: &ConnectionRow, raw_digest: &Digest, era: Era) -> Result<(), CliError> {
+    pub async fn store_public_pin(
+        &mut self,
+        row: &ConnectionRow,
+        raw_digest: &Digest,
+        era: Era,
+    ) -> Result<(), CliError> {
         sqlx::query(
             "INSERT INTO public_pin (connection_id, manifest_digest, raw_digest, era) VALUES ($1, $2, $3, $4)
              ON CONFLICT (connection_id) DO UPDATE SET

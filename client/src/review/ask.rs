@@ -55,7 +55,8 @@ pub fn decide_by_questions(
     show: &mut impl FnMut(&Draft),
 ) -> Result<(), CliError> {
     for effect in [Effect::Act, Effect::Prepare, Effect::Observe] {
-        let names: Vec<String> = draft.undecided().filter(|tool| tool.effect == effect).map(|tool| tool.name.clone()).collect();
+        let names: Vec<String> =
+            draft.undecided().filter(|tool| tool.effect == effect).map(|tool| tool.name.clone()).collect();
         if names.is_empty() {
             continue;
         }

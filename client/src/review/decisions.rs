@@ -73,18 +73,21 @@ impl Draft {
 
     fn decide_binding(&mut self, said: &str) -> Result<(), CliError> {
         const FORM: &str = "TOOL.KIND=/POINTER";
-        let (left, pointers) = said.split_once("=/").map_or_else(
-            || said.strip_suffix('=').map(|left| (left, String::new())),
-            |(left, rest)| Some((left, format!("/{rest}"))),
-        )
-        .ok_or_else(|| unreadable(said, FORM))?;
+        let (left, pointers) = said
+            .split_once("=/")
+            .map_or_else(
+                || said.strip_suffix('=').map(|left| (left, String::new())),
+                |(left, rest)| Some((left, format!("/{rest}"))),
+            )
+            .ok_or_else(|| unreadable(said, FORM))?;
         let (name, word) = left.rsplit_once('.').ok_or_else(|| unreadable(said, FORM))?;
         let kind = BindingKind::parse(word).ok_or_else(|| {
             let kinds = BindingKind::ALL.map(BindingKind::as_str).join(", ");
             CliError::usage(format!("`{word}` is no kind of argument")).hint(format!("one of {kinds}"))
         })?;
         let tool = self.tools.iter_mut().find(|tool| tool.name == name).ok_or_else(|| no_such_tool(name))?;
-        let pointers: Vec<String> = pointers.split(',').filter(|pointer| !pointer.is_empty()).map(str::to_owned).collect();
+        let pointers: Vec<String> =
+            pointers.split(',').filter(|pointer| !pointer.is_empty()).map(str::to_owned).collect();
         if let Some(bad) = pointers.iter().find(|pointer| !pointer.starts_with('/') || text::has_hidden(pointer)) {
             return Err(unreadable(bad, "a pointer such as /to"));
         }
@@ -150,5 +153,6 @@ fn unreadable(said: &str, form: &str) -> CliError {
 }
 
 fn no_such_tool(name: &str) -> CliError {
-    CliError::usage(format!("the server has no tool `{name}`")).hint("names are exact; leave the flag out to see the tools")
+    CliError::usage(format!("the server has no tool `{name}`"))
+        .hint("names are exact; leave the flag out to see the tools")
 }

@@ -63,7 +63,13 @@ pub fn changes(old: Edition<'_>, new: Edition<'_>) -> Vec<Change> {
     let (before, after) = (old.manifest.instructions(), new.manifest.instructions());
     if before != after {
         let (before, after) = (some(before), some(after));
-        changes.push(Change { risk: Risk::High, tool: None, what: "the server's instructions".to_owned(), before, after });
+        changes.push(Change {
+            risk: Risk::High,
+            tool: None,
+            what: "the server's instructions".to_owned(),
+            before,
+            after,
+        });
     }
     for (name, tool) in old.manifest.tools() {
         match new.manifest.find_tool(name) {
@@ -73,7 +79,8 @@ pub fn changes(old: Edition<'_>, new: Edition<'_>) -> Vec<Change> {
     }
     for (name, tool) in new.manifest.tools().filter(|(name, _)| old.manifest.find_tool(name).is_none()) {
         let hides = !hidden_texts(tool).is_empty() || is_suspect(name);
-        let risk = if hides || manifest::propose_effect(tool) == Effect::Restricted { Risk::High } else { Risk::Medium };
+        let risk =
+            if hides || manifest::propose_effect(tool) == Effect::Restricted { Risk::High } else { Risk::Medium };
         let mut change = of_tool(risk, name, "is new");
         change.after = tool.find_str("description").map(str::to_owned);
         changes.push(change);
@@ -132,7 +139,8 @@ fn changed_tool(name: &str, old: &Json, new: &Json, changes: &mut Vec<Change>) {
     for field in fields.collect::<std::collections::BTreeSet<_>>() {
         let (before, after) = (old.find(field), new.find(field));
         if before != after {
-            let mut change = of_tool(risk_of_field(field, old, new), name, format!("`{field}` {}", verb(before, after)));
+            let mut change =
+                of_tool(risk_of_field(field, old, new), name, format!("`{field}` {}", verb(before, after)));
             (change.before, change.after) = (before.map(shown), after.map(shown));
             changes.push(change);
         }

@@ -198,7 +198,8 @@ impl Draft {
     /// The public client's rows of the reviewed tools.
     #[must_use]
     pub fn rows_v1(&self) -> Vec<Json> {
-        let rows = self.tools.iter().map(|tool| manifest::project_v1(&tool.name, &tool.tool, tool.effect, &tool.action));
+        let rows =
+            self.tools.iter().map(|tool| manifest::project_v1(&tool.name, &tool.tool, tool.effect, &tool.action));
         rows.collect()
     }
 
@@ -297,7 +298,9 @@ fn walk(json: &Json, at: &str, found: &mut Vec<String>) {
     match json {
         Json::String(said) if is_suspect(said) => found.push(text::visible(at)),
         Json::Null | Json::Bool(_) | Json::Number(_) | Json::String(_) => {}
-        Json::Array(items) => items.iter().enumerate().for_each(|(index, item)| walk(item, &format!("{at}/{index}"), found)),
+        Json::Array(items) => {
+            items.iter().enumerate().for_each(|(index, item)| walk(item, &format!("{at}/{index}"), found))
+        }
         Json::Object(members) => members.iter().for_each(|(key, item)| {
             let at = format!("{at}/{}", key.replace('~', "~0").replace('/', "~1"));
             if is_suspect(key) {

@@ -31,12 +31,19 @@ pub struct NewReview<'a> {
 }
 
 /// Signs, seals and sends. Returns the row as it stands after it.
-pub async fn submit(service: &Service<'_>, api: &Api, db: &mut Db, new: NewReview<'_>) -> Result<ConnectionRow, CliError> {
+pub async fn submit(
+    service: &Service<'_>,
+    api: &Api,
+    db: &mut Db,
+    new: NewReview<'_>,
+) -> Result<ConnectionRow, CliError> {
     let subject = Subject {
         connection: new.row.id.clone(),
         project: match new.row.scope {
             Scope::Personal => None,
-            Scope::Project => Some(new.row.project_id.parse().map_err(|_| CliError::internal("the row names no project"))?),
+            Scope::Project => {
+                Some(new.row.project_id.parse().map_err(|_| CliError::internal("the row names no project"))?)
+            }
         },
         endpoint: new.row.endpoint.clone(),
         review_seq: new.row.review_seq + 1,
@@ -46,7 +53,8 @@ pub async fn submit(service: &Service<'_>, api: &Api, db: &mut Db, new: NewRevie
         SealFormat::V2 => seal_v2(service, api.workspace(), &record, &new)?,
         SealFormat::V1 => seal_v1(service, api.workspace(), &new).await?,
     };
-    let signed = Signed::sign(&service.folder.device_key()?, &record).map_err(|error| CliError::internal(error.to_string()))?;
+    let signed =
+        Signed::sign(&service.folder.device_key()?, &record).map_err(|error| CliError::internal(error.to_string()))?;
     let rows = new.draft.rows_v1();
     let body = ReviewConnection {
         digest: manifest::digest_v1(&rows).b64u(),
@@ -63,15 +71,23 @@ pub async fn submit(service: &Service<'_>, api: &Api, db: &mut Db, new: NewRevie
     Ok(connection)
 }
 
-fn seal_v2(service: &Service<'_>, workspace: &WorkspaceId, record: &ReviewRecord, new: &NewReview<'_>) -> Result<Json, CliError> {
+fn seal_v2(
+    service: &Service<'_>,
+    workspace: &WorkspaceId,
+    record: &ReviewRecord,
+    new: &NewReview<'_>,
+) -> Result<Json, CliError> {
     let door = service.door();
     let usk = service.sealing_key()?;
     let device_key = service.folder.device_key()?;
     let author = Author { usk: &usk, device: &service.profile.device_id, device_key: &device_key };
     let place = CredentialPlace::of_review(&service.profile.deployment_id, workspace, record)
         .map_err(|error| CliError::internal(error.to_string()))?;
-    let random =
-        CredentialRandom::new(Secret::new(door.random()), SealRandom::new(door.random()), SealRandom::new(door.random()));
+    let random = CredentialRandom::new(
+        Secret::new(door.random()),
+        SealRandom::new(door.random()),
+        SealRandom::new(door.random()),
+    );
     let sealed = seal_device_direct(author, &place, new.link.clone(), new.credential, random);
     Ok(sealed.map_err(|error| CliError::internal(error.to_string()))?.to_json()?)
 }
@@ -81,7 +97,8 @@ async fn seal_v1(service: &Service<'_>, workspace: &WorkspaceId, new: &NewReview
     let key = service.find_v1_key().await?.ok_or_else(|| CliError::internal("the public client's key is not here"))?;
     let rows = new.draft.rows_v1();
     let digest = manifest::digest_v1(&rows).b64u();
-    let after = ConnectionRow { manifest: rows, manifest_digest: digest.clone(), reviewed_digest: digest, ..new.row.clone() };
+    let after =
+        ConnectionRow { manifest: rows, manifest_digest: digest.clone(), reviewed_digest: digest, ..new.row.clone() };
     let place = V1Connection::of(&after, workspace, &service.profile.user_id)
         .ok_or_else(|| CliError::internal("this row cannot be bound in the public client's format"))?;
     let door = service.door();
@@ -101,8 +118,11 @@ fn check_answer(row: &ConnectionRow, record: &ReviewRecord, sent: &ReviewConnect
         ("manifest_digest", row.manifest_digest == sent.digest && row.reviewed_digest == sent.digest),
     ];
     match agree.into_iter().find(|(_, same)| !same) {
-        Some((field, _)) => Err(CliError::new(Code::SignatureInvalid, format!("the service answers with another `{field}` than was sent"))
-            .hint("do not use this connection; ask the service's operator")),
+        Some((field, _)) => Err(CliError::new(
+            Code::SignatureInvalid,
+            format!("the service answers with another `{field}` than was sent"),
+        )
+        .hint("do not use this connection; ask the service's operator")),
         None => Ok(()),
     }
 }
@@ -142,8 +162,11 @@ async fn store(
         SealFormat::V2 => {}
         SealFormat::V1 => db.store_public_pin(row, &raw_digest, new.draft.era()).await?,
     }
-    let marks =
-        HighWater { review_seq: row.review_seq, credential_version: row.credential_version, credential_commit: commitment };
+    let marks = HighWater {
+        review_seq: row.review_seq,
+        credential_version: row.credential_version,
+        credential_commit: commitment,
+    };
     let raised = db.raise_high_water(&row.id, &marks).await?;
     if !raised {
         return Err(CliError::new(Code::SignatureInvalid, "the service counts reviews of this connection anew")

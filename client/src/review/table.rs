@@ -48,7 +48,12 @@ pub fn lines(heading: &Heading, draft: &Draft) -> Vec<String> {
         let group: Vec<&DraftTool> = draft.tools().iter().filter(|tool| tool.effect == *effect).collect();
         if !group.is_empty() {
             lines.push(String::new());
-            lines.push(format!("{} ({}): {}", effect.as_str().to_uppercase(), group.len(), meaning_under(*effect, draft)));
+            lines.push(format!(
+                "{} ({}): {}",
+                effect.as_str().to_uppercase(),
+                group.len(),
+                meaning_under(*effect, draft)
+            ));
             lines.extend(group.into_iter().flat_map(tool_lines));
         }
     }
@@ -89,7 +94,8 @@ fn tool_lines(tool: &DraftTool) -> Vec<String> {
     lines.extend(quoted(tool.tool.find_str("description").unwrap_or("(no description)"), "    | "));
     lines.push(format!("    arguments  {}", arguments(&tool.tool)));
     if !tool.bindings.is_empty() {
-        let bindings = tool.bindings.iter().map(|(kind, pointers)| format!("{} = {}", kind.as_str(), pointers.join(",")));
+        let bindings =
+            tool.bindings.iter().map(|(kind, pointers)| format!("{} = {}", kind.as_str(), pointers.join(",")));
         lines.push(format!("    bindings   {}", bindings.collect::<Vec<_>>().join("; ")));
     }
     if !tool.hidden.is_empty() {

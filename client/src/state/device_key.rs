@@ -1,7 +1,7 @@
 //! The device's signing key in its file, one for each service. A damaged file is an error and stays as it is; it is never replaced by another key.
 
-use super::files::{self, Made};
 use super::ServiceDir;
+use super::files::{self, Made};
 use crate::error::CliError;
 use contract::{Code, b64u};
 use sign::{DeviceKey, Secret};

@@ -31,7 +31,10 @@ pub fn read(path: &Path) -> Result<Option<Zeroizing<Vec<u8>>>, CliError> {
     };
     let size = file.metadata().map_err(|error| trouble("read", path, &error))?.len();
     if size > FILE_BYTES_MAX {
-        return Err(CliError::new(Code::KeyCorrupt, format!("{} is larger than anything that is written there", path.display())));
+        return Err(CliError::new(
+            Code::KeyCorrupt,
+            format!("{} is larger than anything that is written there", path.display()),
+        ));
     }
     // One allocation, so that no copy stays behind.
     let mut bytes = Zeroizing::new(Vec::with_capacity(usize::try_from(size).unwrap_or(0) + 1));
@@ -43,8 +46,11 @@ pub fn read(path: &Path) -> Result<Option<Zeroizing<Vec<u8>>>, CliError> {
 pub fn read_secret(path: &Path) -> Result<Option<Zeroizing<Vec<u8>>>, CliError> {
     let Some(bytes) = read(path)? else { return Ok(None) };
     if is_open_to_others(path)? {
-        return Err(CliError::new(Code::KeyCorrupt, format!("{} can be read by other users of this machine", path.display()))
-            .hint(format!("decide whether its secret is still one; then run `chmod 600 {}`", path.display())));
+        return Err(CliError::new(
+            Code::KeyCorrupt,
+            format!("{} can be read by other users of this machine", path.display()),
+        )
+        .hint(format!("decide whether its secret is still one; then run `chmod 600 {}`", path.display())));
     }
     Ok(Some(bytes))
 }

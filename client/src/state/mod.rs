@@ -29,8 +29,9 @@ impl StateDir {
     pub fn new(said: Option<&Path>, door: Door) -> Result<Self, CliError> {
         let root = match said {
             Some(path) => path.to_owned(),
-            None => default_root(door)
-                .ok_or_else(|| CliError::usage("no place for this device's state").hint("set HOME, or pass `--state-dir DIR`"))?,
+            None => default_root(door).ok_or_else(|| {
+                CliError::usage("no place for this device's state").hint("set HOME, or pass `--state-dir DIR`")
+            })?,
         };
         Ok(Self { services: root.join("services"), door })
     }
@@ -127,8 +128,11 @@ impl ServiceDir {
 
 /// The folder's name: readable, and one of its own for every URL.
 fn folder_name(base: &str) -> String {
-    let readable: String =
-        base.chars().map(|c| if c.is_ascii_alphanumeric() || matches!(c, '.' | '-') { c } else { '_' }).take(80).collect();
+    let readable: String = base
+        .chars()
+        .map(|c| if c.is_ascii_alphanumeric() || matches!(c, '.' | '-') { c } else { '_' })
+        .take(80)
+        .collect();
     format!("{readable}-{}", Digest::of(&[base.as_bytes()]).short())
 }
 
@@ -145,7 +149,13 @@ mod tests {
 
     #[test]
     fn services_never_share_a_folder() {
-        let names = ["http://127.0.0.1:1", "http://127.0.0.1:10", "https://127.0.0.1:1", "https://a.example/x", "https://a.example_x"];
+        let names = [
+            "http://127.0.0.1:1",
+            "http://127.0.0.1:10",
+            "https://127.0.0.1:1",
+            "https://a.example/x",
+            "https://a.example_x",
+        ];
         let folders: std::collections::BTreeSet<_> = names.iter().map(|name| folder_name(name)).collect();
         assert_eq!(folders.len(), names.len());
         assert!(folders.iter().all(|name| !name.contains('/')));

@@ -53,7 +53,8 @@ impl Session {
         // EXPOSE: to the device's own session file.
         self.access.with(|access| {
             self.refresh.with(|refresh| {
-                let text = format!("{HEAD}\n{access}\n{refresh}\n{}\n{}\n", self.access_expires_at, self.refresh_expires_at);
+                let text =
+                    format!("{HEAD}\n{access}\n{refresh}\n{}\n{}\n", self.access_expires_at, self.refresh_expires_at);
                 Zeroizing::new(text.into_bytes())
             })
         })
@@ -115,7 +116,12 @@ mod tests {
     use crate::state::StateDir;
 
     fn tokens(access: &str) -> Tokens {
-        Tokens { access_token: access.into(), refresh_token: "collie_rt_x".into(), access_expires_at: 5, refresh_expires_at: 9 }
+        Tokens {
+            access_token: access.into(),
+            refresh_token: "collie_rt_x".into(),
+            access_expires_at: 5,
+            refresh_expires_at: 9,
+        }
     }
 
     #[test]

@@ -58,7 +58,8 @@ fn sealed(key: &UserSealingKey, device: &DeviceId, device_key: &DeviceKey) -> (J
         allowed_effects: Vec::new(),
         review_seq: 1,
     };
-    let (deployment, workspace) = (DeploymentId::parse(DEPLOYMENT).expect("an id"), WorkspaceId::parse(WORKSPACE).expect("an id"));
+    let (deployment, workspace) =
+        (DeploymentId::parse(DEPLOYMENT).expect("an id"), WorkspaceId::parse(WORKSPACE).expect("an id"));
     let place = CredentialPlace::of_review(&deployment, &workspace, &review).expect("a place");
     let credential = Credential::static_bearer(&Secret::new("bearer-canary".to_owned())).expect("a credential");
     assert_eq!(credential.kind(), SecretKind::StaticBearer);
@@ -76,7 +77,8 @@ fn sealed(key: &UserSealingKey, device: &DeviceId, device_key: &DeviceKey) -> (J
 /// A service whose account has one sealed connection, and a second machine that has no key.
 async fn second_machine(service: &Service, key: &UserSealingKey) -> Machine {
     let first = Machine::connected(service).await;
-    let device = DeviceId::parse(first.run(&["whoami", "--json"]).await.data().find_str("device_id").expect("an id")).expect("an id");
+    let device = DeviceId::parse(first.run(&["whoami", "--json"]).await.data().find_str("device_id").expect("an id"))
+        .expect("an id");
     let (row, credential) = sealed(key, &device, &first.folder().device_key().expect("a key"));
     service.world().connections = vec![row];
     service.world().credentials.insert("conn_1".to_owned(), credential);
@@ -231,9 +233,12 @@ fn nothing_opens_where_the_row_contradicts_the_review() {
     let read = |json: &Json| cjson::from_slice::<ConnectionRow>(&json.canonical(), usize::MAX).expect("a row");
     let good = read(&row);
     let directory = Directory::new(vec![(device.clone(), device_key.public_key())]);
-    let (deployment, workspace) = (DeploymentId::parse(DEPLOYMENT).expect("an id"), WorkspaceId::parse(WORKSPACE).expect("an id"));
+    let (deployment, workspace) =
+        (DeploymentId::parse(DEPLOYMENT).expect("an id"), WorkspaceId::parse(WORKSPACE).expect("an id"));
     let tenancy = Tenancy { deployment: &deployment, workspace: &workspace };
-    let opens = |row: &ConnectionRow, directory: &Directory| open_connection(&key, tenancy, row, &credential, directory).map(|_| ());
+    let opens = |row: &ConnectionRow, directory: &Directory| {
+        open_connection(&key, tenancy, row, &credential, directory).map(|_| ())
+    };
     opens(&good, &directory).expect("the true row opens");
 
     type Change = fn(&mut ConnectionRow);

@@ -215,15 +215,37 @@ async fn another_account_finds_nothing_of_the_one_before() {
 
 #[tokio::test]
 async fn the_reference_names_every_command() {
-    let output = tokio::process::Command::new(env!("CARGO_BIN_EXE_collie")).arg("print-help").output().await.expect("runs");
+    let output =
+        tokio::process::Command::new(env!("CARGO_BIN_EXE_collie")).arg("print-help").output().await.expect("runs");
     let text = String::from_utf8(output.stdout).expect("text");
     for command in [
-        "status", "login", "logout", "whoami", "devices", "device-revoke", "device-approve", "share-mcp", "connections", "connection-show",
-        "connection-review", "connection-test", "connection-revoke", "invoke", "key-export", "key-import", "doctor",
+        "status",
+        "login",
+        "logout",
+        "whoami",
+        "devices",
+        "device-revoke",
+        "device-approve",
+        "share-mcp",
+        "connections",
+        "connection-show",
+        "connection-review",
+        "connection-test",
+        "connection-revoke",
+        "invoke",
+        "key-export",
+        "key-import",
+        "doctor",
     ] {
         assert!(text.contains(&format!("\n### `collie online {command}`\n")), "{command}");
     }
-    for word in ["--json", "--state-dir <DIR>", "Environment: `COLLIE_STATE_DIR`", "| 11 | the outcome is uncertain", "`effect.uncertain`"] {
+    for word in [
+        "--json",
+        "--state-dir <DIR>",
+        "Environment: `COLLIE_STATE_DIR`",
+        "| 11 | the outcome is uncertain",
+        "`effect.uncertain`",
+    ] {
         assert!(text.contains(word), "{word}");
     }
     let help = Machine::new("http://127.0.0.1:9").run(&["login", "--help"]).await;

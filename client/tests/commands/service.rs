@@ -7,7 +7,9 @@ use axum::http::{HeaderMap, Method, StatusCode, Uri, header};
 use axum::response::{IntoResponse as _, Response};
 use contract::{Json, cjson};
 use sign::PublicKey;
-use sign::request::{BodyHasher, NONCE_HEADER, RequestHead, SIGNATURE_HEADER, SignatureHeaders, TIMESTAMP_HEADER, verify_request};
+use sign::request::{
+    BodyHasher, NONCE_HEADER, RequestHead, SIGNATURE_HEADER, SignatureHeaders, TIMESTAMP_HEADER, verify_request,
+};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -101,7 +103,11 @@ async fn answer(State(service): State<Service>, method: Method, uri: Uri, header
     // A reverse proxy takes its prefix away; signatures do not cover it.
     let target = target.strip_prefix(PREFIX).unwrap_or(&target).to_owned();
     world.seen.push(format!("{method} {target}"));
-    let json = if body.is_empty() { Json::object() } else { cjson::parse(&body, body.len()).expect("canonical JSON from our client") };
+    let json = if body.is_empty() {
+        Json::object()
+    } else {
+        cjson::parse(&body, body.len()).expect("canonical JSON from our client")
+    };
     let (status, answer) = world.handle(&method, &target, &headers, &body, &json);
     let status = StatusCode::from_u16(status).expect("a status");
     (status, [(header::CONTENT_TYPE, "application/json")], answer.canonical()).into_response()
@@ -155,7 +161,9 @@ impl World {
     }
 
     fn fetch_tokens(&mut self, json: &Json) -> Answer {
-        let Some((challenge, device)) = self.waiting.clone() else { return problem(410, "pairing.expired", "no such pairing") };
+        let Some((challenge, device)) = self.waiting.clone() else {
+            return problem(410, "pairing.expired", "no such pairing");
+        };
         assert!(sign::pkce::is_answered(&challenge, json.find_str("verifier").expect("a verifier")));
         if !self.approved {
             return problem(428, "authorization_pending", "authorization_pending");
@@ -178,7 +186,8 @@ impl World {
 
     fn issue(&mut self, device: &str) -> Json {
         self.issued += 1;
-        let (access, refresh) = (format!("collie_at_canary{}", self.issued), format!("collie_rt_canary{}", self.issued));
+        let (access, refresh) =
+            (format!("collie_at_canary{}", self.issued), format!("collie_rt_canary{}", self.issued));
         self.access.retain(|_, owner| owner != device);
         self.access.insert(access.clone(), device.to_owned());
         self.refresh.insert(refresh.clone(), device.to_owned());
@@ -194,8 +203,11 @@ impl World {
 
     fn verifies(&self, device: &str, method: &Method, target: &str, headers: &HeaderMap, body: &[u8]) -> bool {
         let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default().to_owned();
-        let signature =
-            SignatureHeaders { timestamp: text(TIMESTAMP_HEADER), nonce: text(NONCE_HEADER), signature: text(SIGNATURE_HEADER) };
+        let signature = SignatureHeaders {
+            timestamp: text(TIMESTAMP_HEADER),
+            nonce: text(NONCE_HEADER),
+            signature: text(SIGNATURE_HEADER),
+        };
         let mut hash = BodyHasher::new();
         hash.update(body);
         let head = RequestHead { method: method.as_str(), raw_target: target, body_sha256: hash.finish() };
@@ -217,10 +229,14 @@ impl World {
                 (200, Json::object())
             }
             ("GET", "/v1/connections") => (200, Json::from_members([("connections", self.connections.clone().into())])),
-            ("GET", path) => match path.strip_prefix("/v1/connections/").and_then(|rest| rest.strip_suffix("/credential")) {
-                Some(id) if self.credentials.contains_key(id) => {
-                    (200, Json::from_members([("sealed_credential", self.credentials[id].clone()), ("updated_at", 7.into())]))
-                }
+            ("GET", path) => match path
+                .strip_prefix("/v1/connections/")
+                .and_then(|rest| rest.strip_suffix("/credential"))
+            {
+                Some(id) if self.credentials.contains_key(id) => (
+                    200,
+                    Json::from_members([("sealed_credential", self.credentials[id].clone()), ("updated_at", 7.into())]),
+                ),
                 Some(_) | None => problem(404, "not_found", "not found"),
             },
             _ => problem(404, "not_found", "not found"),

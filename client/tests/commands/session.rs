@@ -40,7 +40,8 @@ async fn a_revoked_device_forgets_and_says_so() {
     let folder = machine.folder();
     assert!(folder.find_sealing_key().expect("looks").is_none());
     assert!(folder.find_device_key().expect("looks").is_none());
-    let names: Vec<_> = std::fs::read_dir(folder.path()).expect("lists").flatten().map(|entry| entry.file_name()).collect();
+    let names: Vec<_> =
+        std::fs::read_dir(folder.path()).expect("lists").flatten().map(|entry| entry.file_name()).collect();
     assert!(names.iter().all(|name| !name.to_string_lossy().contains("session-")), "{names:?}");
     assert_eq!(machine.run(&["status", "--json"]).await.data().find_str("mode"), Some("revoked"));
     let run = machine.run(&["devices", "--json"]).await;
@@ -105,7 +106,18 @@ async fn doctor_is_green_on_a_sound_device_and_names_what_is_not() {
     let names: Vec<_> = checks.iter().filter_map(|check| check.find_str("name")).collect();
     assert_eq!(
         names,
-        ["permissions", "device key", "sealing key", "key storage", "database", "ledger", "pin", "service", "clock", "session"]
+        [
+            "permissions",
+            "device key",
+            "sealing key",
+            "key storage",
+            "database",
+            "ledger",
+            "pin",
+            "service",
+            "clock",
+            "session"
+        ]
     );
     assert!(checks.iter().all(|check| check.find_str("state") == Some("green")), "{run:?}");
 
@@ -114,7 +126,12 @@ async fn doctor_is_green_on_a_sound_device_and_names_what_is_not() {
     let run = machine.run(&["doctor"]).await;
     assert_eq!(run.exit, 1);
     assert!(run.stdout.contains("  red     permissions  others can read "), "{run:?}");
-    assert!(run.stderr.starts_with("Collie Online error: 1 of 10 checks are red: permissions\nhint: run `collie online doctor --fix`"), "{run:?}");
+    assert!(
+        run.stderr.starts_with(
+            "Collie Online error: 1 of 10 checks are red: permissions\nhint: run `collie online doctor --fix`"
+        ),
+        "{run:?}"
+    );
     assert_eq!(machine.run(&["doctor", "--fix"]).await.exit, 0);
     assert_eq!(machine.run(&["doctor"]).await.exit, 0);
 }

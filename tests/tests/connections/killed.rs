@@ -36,7 +36,11 @@ async fn a_killed_call_is_uncertain_at_the_next_start() {
         for _ in 0..2 {
             expect_refused(laptop.invoke(&id, "send_note", &keyed).await, Code::EffectUncertain, Exit::Uncertain);
         }
-        assert_eq!((scene.lab.counts().applied("send_note"), scene.lab.counts().calls("send_note")), (applied, calls), "{fault:?}");
+        assert_eq!(
+            (scene.lab.counts().applied("send_note"), scene.lab.counts().calls("send_note")),
+            (applied, calls),
+            "{fault:?}"
+        );
     }
     assert!(scene.lab.counts().applied("send_note") >= 1, "one of them did happen");
     assert_eq!(laptop.db().await.count_uncertain().await, Ok(2), "and `status` says so");
